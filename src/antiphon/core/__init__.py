@@ -1,0 +1,1 @@
+"""The words of Antiphon: ids, time, services, the machine contract, records, errors."""

@@ -1,0 +1,51 @@
+"""A bundle: messages of one session and one service that travel and are ordered as one.
+
+It takes the place of the paper's message everywhere below the client library (DESIGN
+section 3). The body is opaque to ring and ordering.
+"""
+
+import msgspec
+
+from antiphon.core.ids import Member, SessionId
+from antiphon.core.service import Service
+
+
+class Bundle(msgspec.Struct, gc=False):
+    """Filled in by its sender when stamped; afterwards never changed."""
+
+    sender: Member
+    session: int
+    """0: the daemon's own group changes; else a client's session."""
+
+    number: int
+    """Of its first message. Unreliable messages have a sequence of their own (SP-53)."""
+
+    count: int
+    service: Service
+    body: bytes
+    control: bool = False
+    """A group change or group state, read by the daemons themselves."""
+
+    self_discard: bool = False
+
+    sequence: int = 0
+    """Place in the site's stream, dense; 0 while unstamped and for unreliable (SP-75, X-33)."""
+
+    stamp: int = 0
+    """Lamport time of the stamping (SP-76)."""
+
+    previous: int = 0
+    """Sequence of the session's bundle before this one in this configuration."""
+
+    early_past: int = 0
+    """Highest sequence the sender had delivered ahead of the order."""
+
+    order_past: int = 0
+    """Highest sequence the sender had delivered in its turn."""
+
+    after_change: int = 0
+    """Sequence of the last group change before this bundle."""
+
+    @property
+    def origin(self) -> SessionId:
+        return SessionId(self.sender.daemon, self.sender.incarnation, self.session)

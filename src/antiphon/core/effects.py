@@ -1,0 +1,282 @@
+"""The words that machines exchange, and the few that leave a node.
+
+Commands go down, news goes up; each word has exactly one consumer, written once in
+protocol/node.py.
+"""
+
+import msgspec
+
+from antiphon.core.bundle import Bundle
+from antiphon.core.ids import (
+    ConfigId,
+    Configuration,
+    DaemonId,
+    GroupName,
+    Member,
+    SessionId,
+    ViewId,
+)
+from antiphon.core.service import Service
+from antiphon.core.trace import Cause, Record
+
+
+class Word(msgspec.Struct, gc=False):
+    """Base of every event and effect: cheap, never changed, never part of a cycle."""
+
+
+# What leaves a node.
+
+
+class Send(Word):
+    to: DaemonId
+    packet: bytes
+
+
+class Broadcast(Word):
+    """To every other daemon of the site."""
+
+    packet: bytes
+
+
+class Emit(Word):
+    record: Record
+
+
+class Persist(Word):
+    """A barrier: later effects of this step wait until the disk has it."""
+
+    key: str
+    data: bytes
+
+
+class ReadFirst(Word):
+    """Which channel the driver drains first when both hold packets."""
+
+    token: bool
+
+
+class Notify(Word):
+    """To the client behind a session."""
+
+    session: int
+    news: "Message | View | Transition | Left | Refused | Flow | Closed"
+
+
+# What a client is told.
+
+
+class Message(Word):
+    """The messages of one bundle that are for this session, in order."""
+
+    origin: SessionId
+    numbers: tuple[int, ...]
+    service: Service
+    groups: tuple[tuple[GroupName, ...], ...]
+    kinds: tuple[int, ...]
+    payloads: tuple[bytes, ...]
+    transitional: bool
+
+
+class View(Word):
+    """Who is in the group from here on, and who came with me from my last view."""
+
+    group: GroupName
+    id: ViewId
+    members: tuple[tuple[SessionId, str], ...]
+    together: tuple[SessionId, ...]
+    cause: Cause
+
+
+class Transition(Word):
+    group: GroupName
+    id: ViewId
+
+
+class Left(Word):
+    group: GroupName
+
+
+class Refused(Word):
+    code: str
+    what: str
+    remedy: str
+
+
+class Flow(Word):
+    """Whether the session may go on submitting."""
+
+    open: bool
+
+
+class Closed(Word):
+    reason: str
+
+
+# What a client asks.
+
+
+class Connect(Word):
+    session: int
+    name: str
+    priority: int = 0
+    membership: bool = True
+
+
+class Disconnect(Word):
+    session: int
+
+
+class Join(Word):
+    session: int
+    group: GroupName
+
+
+class Leave(Word):
+    session: int
+    group: GroupName
+
+
+class Multicast(Word):
+    """Messages of one service; `body` is laid out by wire/body.py."""
+
+    session: int
+    service: Service
+    count: int
+    body: bytes
+    self_discard: bool = False
+
+
+class Drained(Word):
+    """The client took `count` of what it was told."""
+
+    session: int
+    count: int
+
+
+# Between sessions and a profile (DESIGN section 1). A profile is a machine that takes
+# `Ask` and answers with `Tell`; which one serves a group is decided by its name.
+
+
+class Opened(Word):
+    session: int
+    name: str
+    priority: int
+    membership: bool
+
+
+class Ended(Word):
+    session: int
+
+
+class Ask(Word):
+    profile: str
+    request: Opened | Ended | Join | Leave | Multicast
+
+
+class Tell(Word):
+    session: int
+    news: Message | View | Transition | Left | Refused
+
+
+# Inside the strong profile.
+
+
+class Submit(Word):
+    """groups -> stream: to be stamped when the token comes."""
+
+    bundle: Bundle
+    priority: int = 0
+
+
+class SubmitState(Word):
+    """groups -> stream: my part of the group state for the new configuration, before all else."""
+
+    body: bytes
+
+
+class Taken(Word):
+    """stream -> sessions: so many bytes of a session's queue were stamped."""
+
+    session: int
+    size: int
+
+
+class Stamped(Word):
+    """stream -> groups: what was stamped just now, after everything delivered before it."""
+
+    config: ConfigId
+    bundle: Bundle
+
+
+class Delivered(Word):
+    """stream -> groups."""
+
+    bundle: Bundle
+    transitional: bool
+
+
+class Transitional(Word):
+    """stream -> groups: the old configuration goes on with these members only."""
+
+    members: tuple[Member, ...]
+
+
+class Installed(Word):
+    """stream -> groups: everything of the old configuration has been delivered."""
+
+    configuration: Configuration
+    base: ConfigId
+    together: tuple[Member, ...]
+
+
+class Freeze(Word):
+    """membership -> stream: take nothing more of this configuration, say what you hold."""
+
+    attempt: ConfigId
+
+
+class Holdings(Word):
+    """stream -> membership: what I hold of the configuration that ends."""
+
+    attempt: ConfigId
+    held: tuple[tuple[int, int], ...]
+    """Runs of stream sequences that are held and not known stable."""
+
+    complete: int
+    """Everything up to here was held at some time."""
+
+    stable: int
+    """Everything up to here was held by every member."""
+
+    early: tuple[tuple[int, int], ...]
+    """Delivered ahead of the order, or pledged."""
+
+
+class Recover(Word):
+    """membership -> stream: what all who come with me hold, member by member."""
+
+    attempt: ConfigId
+    whole: bool
+    """Everybody of the old configuration comes along."""
+
+    holdings: tuple[tuple[Member, Holdings], ...]
+
+
+class Recovered(Word):
+    """stream -> membership: I hold all of the plan and pledge to deliver it."""
+
+    attempt: ConfigId
+
+
+class Install(Word):
+    """membership -> stream: deliver what was recovered, then begin anew."""
+
+    configuration: Configuration
+    evidence: str
+
+
+class Trouble(Word):
+    """stream -> membership: the ring cannot go on like this."""
+
+    reason: str
+    accused: DaemonId
