@@ -1,0 +1,1 @@
+"""The hands of Antiphon: the command line, monitors, replay."""
