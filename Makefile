@@ -1,0 +1,49 @@
+# Every target works in .venv, which scripts/bootstrap makes when it is missing or out of date.
+# Tools are called as `python -m ...`: console scripts break in a path with spaces.
+
+PY := .venv/bin/python
+ANTIPHON := $(PY) -m antiphon
+PYTEST := $(PY) -m pytest -n 2
+SEED ?= 7
+
+# What `make check` tests; kept under two minutes. `make test` takes all of tests/.
+QUICK_TESTS := $(wildcard tests/unit tests/property tests/wire) tests/test_tidy.py
+
+# What `make test` runs after pytest: one command a line, the first that fails ends it.
+# For example:  $(ANTIPHON) sim --seeds 0:200
+define AFTER_PYTEST
+endef
+
+.DEFAULT_GOAL := help
+.PHONY: help demo check test soak sim clean environment style
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: environment ## see a group form, split and merge, in the simulator
+	$(ANTIPHON) sim demo
+
+check: style ## style, types, tidiness, unit tests: under two minutes
+	$(PYTEST) $(QUICK_TESTS)
+
+test: style ## check, and every other test and the seeds
+	$(PYTEST) tests
+	$(AFTER_PYTEST)
+
+soak: environment ## simulate new seeds until stopped
+	$(ANTIPHON) soak
+
+sim: environment ## replay one seed: make sim SEED=7
+	$(ANTIPHON) sim --seed $(SEED)
+
+clean: ## delete caches and results; .venv stays
+	rm -rf out build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find src tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+
+style: environment
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -m mypy --strict src
+
+environment:
+	@scripts/bootstrap dev
