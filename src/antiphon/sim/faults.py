@@ -1,0 +1,342 @@
+"""Scripts carried out: each verb done to a world, each step on time or when triggered."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from random import Random
+from typing import Any
+
+import msgspec
+
+from antiphon.core.ids import DaemonId
+from antiphon.core.machine import NEVER
+from antiphon.core.trace import Kind, Record
+from antiphon.sim.action import SESSION_VERBS, Action
+from antiphon.sim.host import Host
+from antiphon.sim.network import (
+    ANY_TIMES,
+    Filter,
+    Link,
+    garbage,
+    of_another_cluster,
+    of_another_version,
+)
+from antiphon.sim.script import Script, Step, Trigger
+from antiphon.sim.session import Session
+from antiphon.sim.workload import make_random_app
+from antiphon.sim.world import Bug, MakeApp, MakeNode, MakeStoredNode, World, make_listener
+from antiphon.wire.packet import Tag
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What came of a script."""
+
+    script: Script
+    world: World
+
+    @property
+    def records(self) -> list[Record]:
+        return self.world.records
+
+    @property
+    def events(self) -> int:
+        return self.world.events
+
+    @property
+    def messages(self) -> int:
+        return self.world.messages
+
+    @property
+    def bugs(self) -> list[Bug]:
+        return self.world.bugs
+
+    def digest(self) -> str:
+        """Equal for equal runs, whatever the machine and the hash seed."""
+        return digest(self.records)
+
+
+def digest(records: list[Record]) -> str:
+    encode = msgspec.msgpack.Encoder().encode
+    total = hashlib.sha256()
+    for record in records:
+        total.update(encode(record))
+    return total.hexdigest()
+
+
+def run(
+    script: Script,
+    make_node: MakeNode,
+    *,
+    make_app: MakeApp | None = None,
+    make_stored_node: MakeStoredNode | None = None,
+    sink: Callable[[Record], None] | None = None,
+    events_max: int | None = None,
+) -> Run:
+    """Play a script to its end. Without `make_app` the applications are those of the
+    script's workload, or listeners that do only what the steps say."""
+    world = make_world(script, make_node, make_app, make_stored_node, sink)
+    if events_max is not None:
+        world.events_max = events_max
+    if script.quiet is not None:
+        world.run(script.quiet - 1)
+        world.now = script.quiet
+        world.quiet()
+    world.run(script.until)
+    if script.quiet is not None:
+        world.finish()
+    return Run(script, world)
+
+
+def make_world(
+    script: Script,
+    make_node: MakeNode,
+    make_app: MakeApp | None = None,
+    make_stored_node: MakeStoredNode | None = None,
+    sink: Callable[[Record], None] | None = None,
+) -> World:
+    """The world of a script with its steps waiting for their time."""
+    if make_app is None and script.workload is not None:
+        make_app = make_random_app(script.workload, script.daemons, script.sessions)
+    world = World(
+        make_node,
+        seed=script.seed,
+        daemons=script.daemons,
+        sessions=script.sessions,
+        network=script.network,
+        disk=script.disk,
+        make_app=make_app or make_listener,
+        make_stored_node=make_stored_node,
+        sink=sink,
+    )
+    for step in script.steps:
+        world.call_at(step.time, partial(arm, world, step))
+    return world
+
+
+def arm(world: World, step: Step) -> None:
+    """Do the step now, or when its trigger comes."""
+    if step.trigger is None:
+        perform(world, step.action, str(step))
+    else:
+        watcher = partial(_triggered, world, step, step.trigger)
+        world.watch(step.trigger.kind, watcher)
+
+
+def _triggered(world: World, step: Step, trigger: Trigger, record: Record) -> bool:
+    if trigger.host not in (0, record.node):
+        return False
+    if trigger.reason and trigger.reason != record.reason:
+        return False
+    if trigger.delay:
+        action = partial(_perform_late, world, step, world.quiets)
+        world.call_at(world.now + trigger.delay, action)
+    else:
+        perform(world, step.action, str(step))
+    return True
+
+
+def _perform_late(world: World, step: Step, quiets: int) -> None:
+    """Unless the faults are over meanwhile."""
+    if world.quiets == quiets:
+        perform(world, step.action, str(step))
+
+
+def perform(world: World, action: Action, text: str = "") -> None:
+    """Do it now; `text` is what the record says."""
+    if action.verb not in SESSION_VERBS:
+        world.write(Kind.FAULT, reason=text or str(action))
+    PERFORMERS[action.verb](world, action)
+
+
+# Hosts.
+
+
+def _host(world: World, action: Action) -> Host:
+    return world.hosts[DaemonId(action.host)]
+
+
+def _crash(world: World, action: Action) -> None:
+    world.crash(_host(world, action))
+
+
+def _die(world: World, action: Action) -> None:
+    world.crash(_host(world, action))
+    _host(world, action).dead = True
+
+
+def _restart(world: World, action: Action) -> None:
+    world.start(_host(world, action))
+
+
+def _pause(world: World, action: Action) -> None:
+    host = _host(world, action)
+    life = host.life
+    world.pause(host)
+
+    def resume() -> None:
+        if host.life == life:
+            world.resume(host)
+
+    world.call_at(world.now + action.duration, resume)
+
+
+def _slow(world: World, action: Action) -> None:
+    _host(world, action).cost = action.duration
+
+
+def _clock(world: World, action: Action) -> None:
+    _host(world, action).wall_offset_ms += action.shift // 1_000
+
+
+def _jump(world: World, action: Action) -> None:
+    world.jump(_host(world, action), action.shift)
+
+
+# Links.
+
+
+def _links(world: World, action: Action) -> list[Link]:
+    link = action.link
+    source = DaemonId(link.source) if link.source else None
+    target = DaemonId(link.target) if link.target else None
+    found = world.network.links(source, target)
+    if link.both:
+        found += world.network.links(target, source)
+    return found
+
+
+def _sides(action: Action) -> list[list[DaemonId]]:
+    return [[DaemonId(host) for host in side] for side in action.sides]
+
+
+def _cut(world: World, action: Action) -> None:
+    world.network.cut(_sides(action))
+
+
+def _domains(world: World, action: Action) -> None:
+    world.network.set_domains(_sides(action))
+
+
+def _heal(world: World, action: Action) -> None:
+    world.network.heal()
+
+
+def _oneway(world: World, action: Action) -> None:
+    world.network.close(_links(world, action))
+
+
+def _break(world: World, action: Action) -> None:
+    world.network.break_for_ever(_links(world, action))
+
+
+def _storm(world: World, action: Action) -> None:
+    amount: Any = action.shift if action.verb == "delay" else action.chance
+    storm = world.network.start_storm(action.verb, amount, _links(world, action))
+    world.call_at(world.now + action.duration, partial(world.network.end_storm, storm))
+
+
+def _drop(world: World, action: Action) -> None:
+    times = action.times or (ANY_TIMES if action.until else 1)
+    filter = Filter(action.tag, times, action.until or NEVER)
+    world.network.add_filter(filter, _links(world, action))
+
+
+def _lose_for_ever(world: World, action: Action) -> None:
+    filter = Filter(Tag.DATA, action.times or 1, NEVER, for_ever=True)
+    world.network.add_filter(filter, _links(world, action))
+
+
+JUNK_MAKERS: dict[str, Callable[[bytes, Random], bytes]] = {
+    "garbage": garbage,
+    "other-cluster": of_another_cluster,
+    "other-version": of_another_version,
+    "old": lambda packet, rng: packet,
+}
+
+
+def _inject(world: World, action: Action) -> None:
+    """Variations of a packet that the source has sent; before it sent any, nothing."""
+    for link in _links(world, action):
+        sample = link.source.oldest if action.junk == "old" else link.source.sample
+        for _ in range((action.times or 1) if sample else 0):
+            packet = JUNK_MAKERS[action.junk](sample, world.rng)
+            world.network.inject(world.now, link.source.id, link.target.id, packet)
+
+
+# Sessions. What a closed session should do is not done, as with a process that is gone.
+
+
+def _session(world: World, action: Action) -> Session | None:
+    return world.session(DaemonId(action.host), action.slot)
+
+
+def _join(world: World, action: Action) -> None:
+    session = _session(world, action)
+    if session is not None:
+        for group in action.groups:
+            session.join(group)
+
+
+def _leave(world: World, action: Action) -> None:
+    session = _session(world, action)
+    if session is not None:
+        for group in action.groups:
+            session.leave(group)
+
+
+def _send(world: World, action: Action) -> None:
+    session = _session(world, action)
+    if session is None:
+        return
+    for index in range(action.times or 1):
+        text = action.text if not action.times else f"{action.text}{index + 1}"
+        payload = text.encode().ljust(action.size)
+        session.multicast(action.groups, action.service, payload)
+
+
+def _disconnect(world: World, action: Action) -> None:
+    session = _session(world, action)
+    if session is not None:
+        session.disconnect()
+
+
+def _reconnect(world: World, action: Action) -> None:
+    world.open(_host(world, action), action.slot)
+
+
+def _stall(world: World, action: Action) -> None:
+    session = _session(world, action)
+    if session is not None:
+        session.stall()
+
+
+PERFORMERS: dict[str, Callable[[World, Action], None]] = {
+    "crash": _crash,
+    "dead": _die,
+    "restart": _restart,
+    "pause": _pause,
+    "slow": _slow,
+    "clock": _clock,
+    "jump": _jump,
+    "cut": _cut,
+    "domains": _domains,
+    "heal": _heal,
+    "oneway": _oneway,
+    "break": _break,
+    "loss": _storm,
+    "duplicate": _storm,
+    "reorder": _storm,
+    "corrupt": _storm,
+    "delay": _storm,
+    "drop": _drop,
+    "lose-forever": _lose_for_ever,
+    "inject": _inject,
+    "join": _join,
+    "leave": _leave,
+    "send": _send,
+    "disconnect": _disconnect,
+    "reconnect": _reconnect,
+    "stall": _stall,
+}
