@@ -43,6 +43,20 @@ VERBS: dict[str, tuple[str, ...]] = {
 }
 """Each verb and its fields in their order; `?` may be left out."""
 
+LINK_VERBS = (
+    "cut",
+    "domains",
+    "heal",
+    "oneway",
+    "break",
+    "loss",
+    "duplicate",
+    "reorder",
+    "corrupt",
+    "delay",
+    "drop",
+    "lose-forever",
+)
 SESSION_VERBS = ("join", "leave", "send", "disconnect", "reconnect", "stall")
 """No faults: allowed after `quiet`."""
 

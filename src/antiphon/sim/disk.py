@@ -12,7 +12,7 @@ class DiskSettings:
     late: float = 0.0
     """Chance that it takes much longer."""
 
-    late_us: int = 50_000
+    lateness_us: int = 50_000
     lost: float = 0.5
     """Chance that a write in flight leaves nothing when the host crashes."""
 
@@ -38,7 +38,7 @@ class Disk:
         self._in_flight[self._ticket] = (key, data)
         took = settings.delay_us
         if settings.late and self._rng.random() < settings.late:
-            took += self._rng.randrange(settings.late_us)
+            took += self._rng.randrange(settings.lateness_us)
         self._free_at = max(now, self._free_at) + took
         return self._ticket, self._free_at
 

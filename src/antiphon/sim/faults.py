@@ -12,7 +12,8 @@ import msgspec
 from antiphon.core.ids import DaemonId
 from antiphon.core.machine import NEVER
 from antiphon.core.trace import Kind, Record
-from antiphon.sim.action import SESSION_VERBS, Action
+from antiphon.sim.action import LINK_VERBS, SESSION_VERBS, Action
+from antiphon.sim.engine import Bug
 from antiphon.sim.host import Host
 from antiphon.sim.network import (
     ANY_TIMES,
@@ -25,7 +26,7 @@ from antiphon.sim.network import (
 from antiphon.sim.script import Script, Step, Trigger
 from antiphon.sim.session import Session
 from antiphon.sim.workload import make_random_app
-from antiphon.sim.world import Bug, MakeApp, MakeNode, MakeStoredNode, World, make_listener
+from antiphon.sim.world import MakeApp, MakeNode, MakeStoredNode, World, make_listener
 from antiphon.wire.packet import Tag
 
 
@@ -52,6 +53,11 @@ class Run:
     def bugs(self) -> list[Bug]:
         return self.world.bugs
 
+    @property
+    def exhausted(self) -> bool:
+        """It was ended early because it took too many events."""
+        return self.world.events >= self.world.events_max
+
     def digest(self) -> str:
         """Equal for equal runs, whatever the machine and the hash seed."""
         return digest(self.records)
@@ -75,7 +81,8 @@ def run(
     events_max: int | None = None,
 ) -> Run:
     """Play a script to its end. Without `make_app` the applications are those of the
-    script's workload, or listeners that do only what the steps say."""
+    script's workload, or listeners that do only what the steps say. A run that takes
+    `events_max` events is ended where it is, and nothing is demanded of it."""
     world = make_world(script, make_node, make_app, make_stored_node, sink)
     if events_max is not None:
         world.events_max = events_max
@@ -84,7 +91,7 @@ def run(
         world.now = script.quiet
         world.quiet()
     world.run(script.until)
-    if script.quiet is not None:
+    if script.quiet is not None and world.events < world.events_max:
         world.finish()
     return Run(script, world)
 
@@ -111,7 +118,10 @@ def make_world(
         sink=sink,
     )
     for step in script.steps:
-        world.call_at(step.time, partial(arm, world, step))
+        if step.time == 0 and (step.trigger or step.action.verb in LINK_VERBS):
+            arm(world, step)  # what the first packets and records shall meet
+        else:
+            world.call_at(step.time, partial(arm, world, step))
     return world
 
 

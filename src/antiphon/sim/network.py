@@ -146,14 +146,12 @@ class Link:
 
 
 class Network:
-    """All links of a world. `heap` and `counter` are the world's."""
+    """All links of a world. What arrives waits in `heap`, with all else that will happen."""
 
-    def __init__(
-        self, settings: NetworkSettings, hosts: list[Host], heap: list[Entry], rng: Random
-    ) -> None:
+    def __init__(self, settings: NetworkSettings, hosts: list[Host], rng: Random) -> None:
         self.settings = settings
         self.counter = 0
-        self._heap = heap
+        self.heap: list[Entry] = []
         self._rng = rng
         self._random = rng.random
         self._storms: list[Storm] = []
@@ -182,7 +180,7 @@ class Network:
         else:
             link.last_arrival = at
         self.counter = counter = self.counter + 1
-        heappush(self._heap, (at, counter, ARRIVE, link.target, received))
+        heappush(self.heap, (at, counter, ARRIVE, link.target, received))
 
     def _transmit_with_faults(self, now: int, link: Link, received: Received) -> None:
         if link.filters and self._filtered(now, link, received.packet):
@@ -211,7 +209,7 @@ class Network:
 
     def _arrive(self, at: int, link: Link, received: Received) -> None:
         self.counter += 1
-        heappush(self._heap, (at, self.counter, ARRIVE, link.target, received))
+        heappush(self.heap, (at, self.counter, ARRIVE, link.target, received))
 
     def _filtered(self, now: int, link: Link, packet: bytes) -> bool:
         """The first filter that fits takes the packet; spent ones are put away."""

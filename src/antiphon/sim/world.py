@@ -1,77 +1,39 @@
-"""The simulated world: one clock, one seed, one queue.
+"""The simulated world: hosts, their lives, their sessions, and how it all ends.
 
-    heap entry   (time, counter, kind, target, item)
-    ARRIVE       a packet reaches a host
-    WAKE         a node's deadline has come
-    REQUEST      a session's request reaches its daemon
-    TIMER        an application's timer
-    CALL         anything else
+    world = World(make_node, seed=7, daemons=5, sessions=2)
+    world.run(2 * SECOND)
+    world.network.cut([[1, 2], [3, 4, 5]])
+    world.run(4 * SECOND)
+    world.quiet()
+    world.run(9 * SECOND)
+    world.finish()
+    world.records
 
-The world runs every node as the daemon does, carries out its effects, and writes down
-their records with its own time. It knows nothing of what the packets mean.
+The same seed gives the same records, whatever the machine and the hash seed.
 """
 
-import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from heapq import heappop, heappush
 from random import Random
-from typing import Any
 
-import msgspec
-
-from antiphon.core.effects import (
-    Broadcast,
-    Emit,
-    Multicast,
-    Notify,
-    Persist,
-    Persisted,
-    ReadFirst,
-    Received,
-    Send,
-)
-from antiphon.core.ids import NOBODY, DaemonId, Incarnation, Member
-from antiphon.core.machine import NEVER, WAKEUP
+from antiphon.core.ids import DaemonId, Member
 from antiphon.core.trace import Kind, Record
 from antiphon.sim.disk import Disk, DiskSettings
+from antiphon.sim.engine import Engine
 from antiphon.sim.host import Host, SimulatedNode
-from antiphon.sim.network import ARRIVE, Entry, Network, NetworkSettings
-from antiphon.sim.session import App, Listener, Request, Session
-
-NO_MEMBER = Member(NOBODY, Incarnation(0))
-
-WAKE = 1
-REQUEST = 2
-TIMER = 3
-CALL = 4
-
-REQUEST_US = 30
-"""From an application to its daemon."""
-
-SPINS_MAX = 1_000
-"""A node that wakes so often without letting time pass will never stop."""
+from antiphon.sim.network import Network, NetworkSettings
+from antiphon.sim.session import App, Listener, Session
 
 MakeNode = Callable[[Member, Random], SimulatedNode]
 MakeStoredNode = Callable[[Member, Random, dict[str, bytes]], SimulatedNode]
 MakeApp = Callable[[DaemonId, int, Random], App]
-Watcher = Callable[[Record], bool]
-
-
-class Bug(msgspec.Struct, frozen=True):
-    """A node raised: its fault, never a peer's."""
-
-    time: int
-    node: DaemonId
-    error: str
-    trace: str
 
 
 def make_listener(daemon: DaemonId, slot: int, rng: Random) -> App:
     return Listener()
 
 
-class World:
+class World(Engine):
     """Hosts 1 to `daemons`, each with `sessions` applications in slots 1 to `sessions`.
 
     `make_node(member, rng)` makes the node of a new life; `make_stored_node`, if given,
@@ -94,31 +56,18 @@ class World:
         sink: Callable[[Record], None] | None = None,
     ) -> None:
         self.seed = seed
-        self.now = 0
-        self.events = 0
-        """Calls of `node.handle`."""
-
-        self.events_max = 1 << 62
-        self.quiets = 0
-        self.messages = 0
-        """Messages that applications submitted."""
-
-        self.records: list[Record] = []
-        self.bugs: list[Bug] = []
-        self._collect = sink or self.records.append
-        self._make_node = make_node
-        self._make_stored_node = make_stored_node
-        self._heap: list[Entry] = []
-        self._watchers: dict[Kind, list[Watcher]] = {}
         self.rng = self.derive("world")
         self.hosts = {
             daemon: self._new_host(daemon, disk or DiskSettings())
             for daemon in map(DaemonId, range(1, daemons + 1))
         }
         hosts = list(self.hosts.values())
-        self.network = Network(
-            network or NetworkSettings(), hosts, self._heap, self.derive("network")
-        )
+        links = Network(network or NetworkSettings(), hosts, self.derive("network"))
+        self.records: list[Record] = []
+        super().__init__(links, sink or self.records.append)
+        self.quiets = 0
+        self._make_node = make_node
+        self._make_stored_node = make_stored_node
         self._app_rngs = {
             (daemon, slot): self.derive(f"app {daemon} {slot}")
             for daemon in self.hosts
@@ -135,191 +84,6 @@ class World:
     def _new_host(self, daemon: DaemonId, settings: DiskSettings) -> Host:
         disk = Disk(settings, self.derive(f"disk {daemon}"))
         return Host(daemon, disk, self.derive(f"host {daemon}"))
-
-    # Time.
-
-    def run(self, until: int) -> None:
-        """Let everything happen up to and including `until`."""
-        heap = self._heap
-        handle = self.handle
-        while heap and heap[0][0] <= until and self.events < self.events_max:
-            self.now, _, kind, target, item = heappop(heap)
-            if kind == ARRIVE:
-                if target.held:
-                    target.keep(item)
-                else:
-                    handle(target, item)
-            elif kind == WAKE:
-                self._wake(target, item)
-            elif kind == REQUEST:
-                self._take_request(target, item)
-            elif kind == TIMER:
-                if target.live:
-                    target.app.on_timer(target)
-            else:
-                item()
-        self.now = max(self.now, until)
-
-    def call_at(self, at: int, action: Callable[[], None]) -> None:
-        self._push(at, CALL, None, action)
-
-    def set_timer(self, session: Session, delay_us: int) -> None:
-        self._push(self.now + delay_us, TIMER, session, None)
-
-    def request(self, session: Session, request: Request) -> None:
-        self._push(self.now + REQUEST_US, REQUEST, session, request)
-
-    def _push(self, at: int, kind: int, target: Any, item: Any) -> None:
-        network = self.network
-        network.counter = counter = network.counter + 1
-        heappush(self._heap, (at, counter, kind, target, item))
-
-    # A node's step.
-
-    def handle(self, host: Host, event: Any) -> None:
-        """Hand an event to a node that runs, and carry out what it answers."""
-        node = host.node
-        if node is None:
-            return
-        self.events += 1
-        try:
-            effects = node.handle(self.now + host.offset, event)
-        except Exception as error:
-            self._found_bug(host, error)
-            return
-        if effects:
-            self._perform(host, effects)
-            if host.node is not node:
-                return
-        due = node.deadline()
-        if due < host.wake:
-            self._schedule_wake(host, due)
-        if host.cost:
-            self._occupy(host)
-
-    def _perform(self, host: Host, effects: Sequence[Any]) -> None:
-        now = self.now
-        transmit = self.network.transmit
-        node = host.node
-        for effect in effects:
-            kind = type(effect)
-            if kind is Emit:
-                record = effect.record
-                record.time = now
-                self._collect(record)
-                if self._watchers and self._watched(host, record, node):
-                    return
-            elif kind is Broadcast:
-                received = Received(effect.packet)
-                host.sample = effect.packet
-                if not host.oldest:
-                    host.oldest = effect.packet
-                for link in host.broadcast:
-                    transmit(now, link, received)
-            elif kind is Send:
-                way = host.link_to.get(effect.to)
-                if way is not None:
-                    transmit(now, way, Received(effect.packet))
-            elif kind is Notify:
-                session = host.sessions.get(effect.session)
-                if session is not None:
-                    session.notify(effect.news)
-            elif kind is Persist:
-                self._persist(host, effect, effects)
-                return
-            elif kind is ReadFirst:
-                host.token_first = effect.token
-            else:
-                raise AssertionError(f"no driver knows {effect!r}")
-
-    def _persist(self, host: Host, persist: Persist, effects: Sequence[Any]) -> None:
-        """The rest of the step waits for the disk."""
-        at = next(index for index, effect in enumerate(effects) if effect is persist)
-        rest = effects[at + 1 :]
-        ticket, done = host.disk.begin(self.now, persist.key, persist.data)
-        life = host.life
-
-        def resume_step() -> None:
-            if host.life == life and host.node is not None:
-                self._perform(host, rest)
-                self.handle(host, Persisted(persist.key))
-
-        def synced() -> None:
-            if host.life != life or host.node is None:
-                return
-            host.disk.finish(ticket)
-            if host.held:
-                host.requests.append(resume_step)
-            else:
-                resume_step()
-
-        self.call_at(done, synced)
-
-    # Wake-ups: one entry per host counts, the one whose item is `host.wake`.
-
-    def _schedule_wake(self, host: Host, due: int) -> None:
-        host.wake = due
-        self._push(max(self.now, due - host.offset), WAKE, host, due)
-
-    def _wake(self, host: Host, item: int) -> None:
-        if item != host.wake:
-            return  # an earlier deadline took its place
-        host.wake = NEVER
-        if host.node is None or host.held:
-            return
-        due = host.node.deadline()
-        if due > self.now + host.offset:
-            if due < NEVER:
-                self._schedule_wake(host, due)
-            return
-        host.spins = host.spins + 1 if host.last_wake == self.now else 0
-        host.last_wake = self.now
-        if host.spins > SPINS_MAX:
-            self._found_bug(host, AssertionError("the node wakes up without end"))
-            return
-        self.handle(host, WAKEUP)
-
-    def _watch_deadline(self, host: Host) -> None:
-        if host.node is not None and not host.held:
-            due = host.node.deadline()
-            if due < NEVER:
-                self._schedule_wake(host, due)
-
-    # A host that cannot take events.
-
-    def _take_request(self, session: Session, request: Request) -> None:
-        host = session.host
-        if host.life != session.life or host.node is None:
-            return
-        if type(request) is Multicast:
-            self.messages += request.count
-        if host.held:
-            host.requests.append(partial(self.handle, host, request))
-        else:
-            self.handle(host, request)
-
-    def _occupy(self, host: Host) -> None:
-        """The step took a while."""
-        host.busy = host.held = True
-        self.call_at(self.now + host.cost, partial(self._release, host, host.life))
-
-    def _release(self, host: Host, life: int) -> None:
-        if host.life == life and host.busy:
-            host.busy = False
-            host.held = host.paused
-            self._drain(host)
-
-    def _drain(self, host: Host) -> None:
-        """Packets, then what applications asked, then the clock."""
-        while not host.held and host.node is not None:
-            received = host.take_kept()
-            if received is not None:
-                self.handle(host, received)
-            elif host.requests:
-                host.requests.popleft()()
-            else:
-                break
-        self._watch_deadline(host)
 
     # What befalls a host.
 
@@ -350,17 +114,8 @@ class World:
 
     def crash(self, host: Host, reason: str = "crash") -> None:
         """Everything but the disk is lost."""
-        if host.node is None:
-            return
-        self._stop(host, reason, "")
-
-    def _stop(self, host: Host, reason: str, detail: str) -> None:
-        self.write(Kind.STOP, host.member, reason=reason, detail=detail)
-        host.disk.crash()
-        sessions = list(host.sessions.values())
-        host.clear()
-        for session in sessions:
-            session.fail("daemon_stopped")
+        if host.node is not None:
+            self.stop(host, reason)
 
     def pause(self, host: Host) -> None:
         """The node does not run, and does not know it; its packets wait."""
@@ -377,13 +132,6 @@ class World:
         """The node's monotonic clock leaps forward."""
         host.offset += by_us
         self._watch_deadline(host)
-
-    def _found_bug(self, host: Host, error: Exception) -> None:
-        text = "".join(traceback.format_exception(error))
-        what = f"{type(error).__name__}: {error}"
-        self.bugs.append(Bug(self.now, host.id, what, text))
-        host.dead = True
-        self._stop(host, "bug", what)
 
     # Sessions.
 
@@ -402,38 +150,6 @@ class World:
         """The slot's session, if it is open now."""
         session = self.hosts[daemon].slots.get(slot)
         return session if session is not None and session.live else None
-
-    # Records.
-
-    def write(
-        self,
-        kind: Kind,
-        member: Member = NO_MEMBER,
-        reason: str = "",
-        detail: str = "",
-        members: tuple[Member, ...] = (),
-    ) -> None:
-        """A row of the driver's own."""
-        self._collect(
-            Record(kind, self.now, *member, members=members, reason=reason, detail=detail)
-        )
-
-    def watch(self, kind: Kind, watcher: Watcher) -> None:
-        """Call `watcher` with each record of this kind, in the midst of the step that made
-        it, until it returns true."""
-        self._watchers.setdefault(kind, []).append(watcher)
-
-    def unwatch_all(self) -> None:
-        self._watchers.clear()
-
-    def _watched(self, host: Host, record: Record, node: SimulatedNode | None) -> bool:
-        """Tell the watchers; true if the node did not survive that."""
-        for watcher in list(self._watchers.get(record.kind, ())):
-            if watcher(record) and record.kind in self._watchers:
-                self._watchers[record.kind].remove(watcher)
-                if not self._watchers[record.kind]:
-                    del self._watchers[record.kind]
-        return host.node is not node
 
     # The end.
 
