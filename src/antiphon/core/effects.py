@@ -62,6 +62,22 @@ class Notify(Word):
     news: "Message | View | Transition | Left | Refused | Flow | Closed"
 
 
+# What comes into a node, besides what clients ask.
+
+
+class Received(Word):
+    """A packet from the network. The driver says nothing about where it came from: the
+    packet itself must."""
+
+    packet: bytes
+
+
+class Persisted(Word):
+    """The disk has what `Persist` asked for."""
+
+    key: str
+
+
 # What a client is told.
 
 
@@ -213,6 +229,8 @@ class Delivered(Word):
 
     bundle: Bundle
     transitional: bool
+    lineage: int = 0
+    """Not 0: behind a hole, where only those who come along see the same (names them)."""
 
 
 class Transitional(Word):
@@ -273,6 +291,24 @@ class Install(Word):
 
     configuration: Configuration
     evidence: str
+
+
+class Progress(Word):
+    """stream -> membership: recovery goes on."""
+
+    attempt: ConfigId
+
+
+class Evidence(Word):
+    """stream -> membership: others have installed this configuration already."""
+
+    config: ConfigId
+
+
+class Settled(Word):
+    """groups -> stream: the group state is common; clients' bundles may be stamped."""
+
+    config: ConfigId
 
 
 class Trouble(Word):

@@ -4,16 +4,28 @@ A message that does not encode back to the very bytes it came in is refused: msg
 several spellings for a number, and array-like structs would let extra fields pass.
 """
 
-from typing import Annotated, TypeVar
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
 from antiphon.core.errors import DecodeError
-from antiphon.core.ids import ConfigId, Counter, GroupName, Member, Natural, SomeDaemon, ViewId
+from antiphon.core.ids import (
+    ConfigId,
+    Counter,
+    GroupName,
+    Member,
+    Natural,
+    SomeDaemon,
+    ViewId,
+)
 from antiphon.wire.packet import HEADER_BYTES, Envelope, Tag
+from antiphon.wire.ring import check_order
 
 MEMBERS_MAX = 256
 RUNS_MAX = 4096
+RUNS_TOTAL_MAX = 1 << 20
 EVIDENCE_BYTES_MAX = 2048
 SESSIONS_MAX = 65_536
 GROUPS_MAX = 65_536
@@ -28,17 +40,8 @@ Reason = Annotated[str, msgspec.Meta(max_length=64)]
 Fragment = Annotated[bytes, msgspec.Meta(max_length=65_536)]
 
 
-class Control(
-    msgspec.Struct, gc=False, array_like=True, forbid_unknown_fields=True
-):
+class Control(msgspec.Struct, gc=False, array_like=True, forbid_unknown_fields=True):
     """Base of all control messages."""
-
-
-class TokenSeen(Control):
-    """The token rests with me: do not repeat it."""
-
-    config: ConfigId
-    token_sequence: U64
 
 
 class Hurry(Control):
@@ -86,7 +89,6 @@ class State(Control):
 
     config: ConfigId
     base: ConfigId
-    base_members: Members
     held: Runs
     complete: U64
     stable: U64
@@ -96,7 +98,6 @@ class State(Control):
 class MemberState(Control):
     member: Member
     base: ConfigId
-    base_members: Members
     held: Runs
     complete: U64
     stable: U64
@@ -147,24 +148,13 @@ class Commit(Control):
     """Coordinator to members: everybody is ready; install."""
 
     config: ConfigId
-    evidence: Text
 
 
 PacketMessage = (
-    TokenSeen
-    | Hurry
-    | Hello
-    | Propose
-    | State
-    | Digest
-    | RecoveryRequest
-    | RecoveryData
-    | Ready
-    | Commit
+    Hurry | Hello | Propose | State | Digest | RecoveryRequest | RecoveryData | Ready | Commit
 )
 
 TAGS: dict[type[Control], Tag] = {
-    TokenSeen: Tag.TOKEN_SEEN,
     Hurry: Tag.HURRY,
     Hello: Tag.HELLO,
     Propose: Tag.PROPOSE,
@@ -200,9 +190,7 @@ class EndSession(Control, tag=3):
 class SessionState(Control):
     session: U32
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
-    groups: Annotated[
-        tuple[tuple[GroupName, ViewId], ...], msgspec.Meta(max_length=GROUPS_MAX)
-    ]
+    groups: Annotated[tuple[tuple[GroupName, ViewId], ...], msgspec.Meta(max_length=GROUPS_MAX)]
 
 
 class GroupState(Control, tag=4):
@@ -229,7 +217,53 @@ def read_control(tag: int, packet: bytes) -> PacketMessage:
     if decoder is None:
         raise DecodeError("unknown_tag", str(tag))
     message: PacketMessage = _canonical(decoder, packet[HEADER_BYTES:])
+    _check(message)
     return message
+
+
+def _check(message: PacketMessage) -> None:
+    """What types cannot say: sorted, apart, within bounds, possible."""
+    match message:
+        case State():
+            _check_runs(message.held, message.early)
+        case Digest(states=states):
+            for state in states:
+                _check_runs(state.held, state.early)
+            _check_sorted(tuple(state.member for state in states))
+        case RecoveryRequest(wanted=wanted):
+            _check_runs(wanted)
+            if not wanted:
+                raise DecodeError("bad_field", "a request for nothing")
+        case RecoveryData():
+            check_order(message.service, message.order)
+            if not message.number or not message.count or message.index >= message.fragments:
+                raise DecodeError("bad_field", "a fragment outside of its bundle")
+        case Propose(members=members):
+            _check_sorted(members)
+        case Hello(heard=heard, clique=clique):
+            _check_sorted(heard)
+            _check_sorted(clique)
+        case _:
+            pass
+
+
+def _check_sorted(values: Sequence[Any]) -> None:
+    if any(one >= other for one, other in pairwise(values)):
+        raise DecodeError("not_canonical", "a list of members is sorted, each once")
+
+
+def _check_runs(*lists: tuple[tuple[int, int], ...]) -> None:
+    """A few bytes can name billions of numbers; nobody will walk through them."""
+    for runs in lists:
+        floor = 0
+        total = 0
+        for first, last in runs:
+            if first <= floor or last < first:
+                raise DecodeError("bad_field", "runs are sorted and apart")
+            floor = last + 1
+            total += last - first + 1
+        if total > RUNS_TOTAL_MAX:
+            raise DecodeError("bad_field", f"runs name more than {RUNS_TOTAL_MAX} numbers")
 
 
 def pack_group_change(change: GroupChange) -> bytes:

@@ -1,11 +1,11 @@
 """The first bytes of every packet between daemons, and how a body is found from them.
 
-    version  u8   wire version; another one is refused (both are named)
-    tag      u8   which message follows; append only
-    cluster  u64  hash of what all daemons of a cluster must share
-    sender   u64  daemon id
-    life     u64  its incarnation
-    body          by tag
+version  u8   wire version; another one is refused (both are named)
+tag      u8   which message follows; append only
+cluster  u64  hash of what all daemons of a cluster must share
+sender   u64  daemon id
+life     u64  its incarnation
+body          by tag
 """
 
 from enum import IntEnum
@@ -32,8 +32,7 @@ class Tag(IntEnum):
 
     DATA = 1
     TOKEN = 2
-    TOKEN_SEEN = 3
-    HURRY = 4
+    HURRY = 3
     HELLO = 16
     PROPOSE = 17
     STATE = 18

@@ -193,15 +193,17 @@ def read_token(packet: bytes) -> tuple[ConfigId, Token]:
     if len(packet) < TOKEN_BYTES:
         raise DecodeError("too_short", "a token")
     config = ConfigId(*CONFIG.unpack_from(packet, HEADER_BYTES))
-    kind, *fields, count = TOKEN_HEAD.unpack_from(packet, HEADER_BYTES + CONFIG_BYTES)
+    head = TOKEN_HEAD.unpack_from(packet, HEADER_BYTES + CONFIG_BYTES)
+    kind, count = head[0], head[-1]
     if kind != REGULAR_TOKEN or count > REQUESTS_MAX:
         raise DecodeError("bad_field", "token type or number of requests")
     if len(packet) != TOKEN_BYTES + count * REQUEST.size:
         raise DecodeError("wrong_size", "a token")
-    requests = tuple(
-        REQUEST.unpack_from(packet, TOKEN_BYTES + index * REQUEST.size) for index in range(count)
-    )
-    token = Token(*fields, requests)
+    requests: tuple[tuple[int, int], ...] = ()
+    if count:
+        requests = tuple(REQUEST.iter_unpack(packet[TOKEN_BYTES:]))
+    token = Token(*head[1:-1])
+    token.requests = requests
     _check_token(token)
     return config, token
 

@@ -1,0 +1,1 @@
+"""Protocol machines, pure; node.py joins them."""

@@ -1,0 +1,1 @@
+"""Sessions in groups, and the views they see."""

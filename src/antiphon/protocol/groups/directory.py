@@ -1,0 +1,110 @@
+"""Who is in which group: pure bookkeeping, the same at every daemon of a configuration."""
+
+from antiphon.core.ids import ConfigId, GroupName, Member, SessionId, ViewId
+from antiphon.protocol.groups.views import Group, cut_view_id
+from antiphon.wire.control import GroupState, SessionState
+
+
+class Directory:
+    def __init__(self) -> None:
+        self.groups: dict[GroupName, Group] = {}
+        self._of_session: dict[SessionId, dict[GroupName, None]] = {}
+
+    def groups_of(self, session: SessionId) -> tuple[GroupName, ...]:
+        return tuple(sorted(self._of_session.get(session, ())))
+
+    def join(self, session: SessionId, name: str, group: GroupName, view: ViewId) -> Group | None:
+        """The group after it, or None if the session is in it already."""
+        if group in self._of_session.get(session, ()):
+            return None
+        self._of_session.setdefault(session, {})[group] = None
+        members = dict(self.groups[group].members) if group in self.groups else {}
+        members[session] = name
+        self.groups[group] = Group(view, members, view.position)
+        return self.groups[group]
+
+    def leave(self, session: SessionId, group: GroupName, view: ViewId) -> Group | None:
+        """What is left of the group, or None if the session is not in it."""
+        if group not in self._of_session.get(session, ()):
+            return None
+        del self._of_session[session][group]
+        if not self._of_session[session]:
+            del self._of_session[session]
+        members = dict(self.groups[group].members)
+        del members[session]
+        left = Group(view, members, view.position)
+        if members:
+            self.groups[group] = left
+        else:
+            del self.groups[group]
+        return left
+
+    def cut(
+        self, config: ConfigId, base: ConfigId, together: tuple[Member, ...]
+    ) -> list[tuple[GroupName, Group, ViewId]]:
+        """Keep only sessions of these daemons: (group, what is left, old view) per group that
+        lost somebody."""
+        changed = []
+        for name in sorted(self.groups):
+            group = self.groups[name]
+            group.changed_at = 0
+            if not group.loses(together):
+                continue
+            left = {
+                session: label
+                for session, label in group.members.items()
+                if session[:2] in together
+            }
+            cut = Group(cut_view_id(config, base, group.view), left, 0)
+            changed.append((name, cut, group.view))
+            if left:
+                self.groups[name] = cut
+            else:
+                del self.groups[name]
+        self._reindex()
+        return changed
+
+    def _reindex(self) -> None:
+        self._of_session = {}
+        for name in sorted(self.groups):
+            for session in self.groups[name].members:
+                self._of_session.setdefault(session, {})[name] = None
+
+    def state_of(self, member: Member) -> GroupState:
+        """What this daemon tells the others of its own sessions."""
+        sessions = []
+        for session in sorted(self._of_session):
+            if session[:2] != member:
+                continue
+            groups = self.groups_of(session)
+            label = self.groups[groups[0]].members[session]
+            views = tuple((group, self.groups[group].view) for group in groups)
+            sessions.append(SessionState(session.number, label, views))
+        return GroupState(tuple(sessions))
+
+    def merge(
+        self, states: dict[Member, GroupState], view: ViewId
+    ) -> list[tuple[GroupName, Group, dict[SessionId, ViewId]]]:
+        """Put everybody's sessions together: (group, joint group, last view of each member)
+        per group whose members do not come from one view with just these members."""
+        members: dict[GroupName, dict[SessionId, str]] = {}
+        last_views: dict[GroupName, dict[SessionId, ViewId]] = {}
+        for daemon in sorted(states):
+            for told in states[daemon].sessions:
+                session = SessionId(daemon.daemon, daemon.incarnation, told.session)
+                for group, last in told.groups:
+                    members.setdefault(group, {})[session] = told.name
+                    last_views.setdefault(group, {})[session] = last
+        changed = []
+        joint: dict[GroupName, Group] = {}
+        for name in sorted(members):
+            mine = self.groups.get(name)
+            same_view = len(set(last_views[name].values())) == 1
+            if mine is not None and same_view and mine.members.keys() == members[name].keys():
+                joint[name] = mine
+                continue
+            joint[name] = Group(view, members[name], view.position)
+            changed.append((name, joint[name], last_views[name]))
+        self.groups = joint
+        self._reindex()
+        return changed

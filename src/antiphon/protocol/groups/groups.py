@@ -1,0 +1,418 @@
+"""Groups of the strong profile: sessions join and leave in the agreed order.
+
+                 Installed, with newcomers or unsettled before
+      SETTLED -------------------------------------------------> EXCHANGE
+         ^  |  Installed, nobody new                                |
+         |  +--> SETTLED                the last GroupState         |
+         +----------------------------------------------------------+
+
+States   SETTLED   every daemon of the configuration has the same directory
+         EXCHANGE  each tells its own sessions; the last to be delivered is the joint
+                   position, where groups that grow get one view. Clients' bundles, joins
+                   and leaves wait meanwhile; so a message is sent in the view that its
+                   daemon has delivered, and nobody delivers it in another (D2, D7).
+Timers   none
+After    docs/protocols/groups.md
+"""
+
+from enum import StrEnum
+
+from antiphon.core.bundle import Bundle
+from antiphon.core.effects import (
+    Ask,
+    Delivered,
+    Ended,
+    Installed,
+    Join,
+    Leave,
+    Left,
+    Message,
+    Multicast,
+    Opened,
+    Settled,
+    Stamped,
+    Submit,
+    SubmitState,
+    Tell,
+    Transition,
+    Transitional,
+    View,
+    Word,
+)
+from antiphon.core.errors import DecodeError
+from antiphon.core.ids import (
+    NO_CONFIG,
+    Configuration,
+    GroupName,
+    Member,
+    SessionId,
+    ViewId,
+    private_group,
+)
+from antiphon.core.machine import NEVER, Instant, Wakeup
+from antiphon.core.service import Service
+from antiphon.core.trace import Cause, Kind, Level
+from antiphon.protocol.groups.directory import Directory
+from antiphon.protocol.groups.records import GroupRecords
+from antiphon.protocol.groups.views import Group
+from antiphon.wire.body import Body, Table, read_body
+from antiphon.wire.control import (
+    EndSession,
+    GroupState,
+    JoinGroup,
+    LeaveGroup,
+    pack_group_change,
+    read_group_change,
+)
+
+Route = list[tuple[int, list[tuple[GroupName, ...]]]]
+"""Local sessions that a table of destinations reaches, and by which groups each time."""
+
+ROUTES_REMEMBERED = 1024
+
+
+class State(StrEnum):
+    SETTLED = "settled"
+    EXCHANGE = "exchange"
+
+
+class LocalSession:
+    """A client of this daemon, as far as groups are concerned."""
+
+    __slots__ = ("id", "name", "priority", "membership", "sent", "sent_unreliable")
+
+    def __init__(self, id: SessionId, opened: Opened) -> None:
+        self.id = id
+        self.name = opened.name
+        self.priority = opened.priority
+        self.membership = opened.membership
+        self.sent = 0
+        self.sent_unreliable = 0
+
+
+class Groups:
+    def __init__(self, me: Member, level: Level) -> None:
+        self._me = me
+        self._level = level
+        self._directory = Directory()
+        self._records = GroupRecords(me, self._view_of)
+        self._configuration = Configuration(NO_CONFIG, ())
+        self._sessions: dict[int, LocalSession] = {}
+        self._private: dict[GroupName, int] = {}
+        self._routes: dict[Table, Route] = {}
+        self.state = State.SETTLED
+        self._states: dict[Member, GroupState] = {}
+        """In EXCHANGE: what the daemons of the configuration have told so far."""
+
+        self._last_change = 0
+        """Sequence of the last group change delivered in this configuration."""
+
+        self._coming: tuple[Member, ...] | None = None
+        """Between Transitional and Installed: who comes along."""
+
+    def deadline(self) -> Instant:
+        return NEVER
+
+    def handle(self, now: Instant, event: Word | Wakeup) -> list[Word]:
+        match event:
+            case Delivered(bundle, transitional, lineage):
+                if bundle.control:
+                    return self._deliver_change(now, bundle, lineage)
+                return self._deliver_messages(now, bundle, transitional)
+            case Stamped(config, bundle):
+                return list(self._records.send(now, config, bundle))
+            case Ask(_, Multicast() as multicast):
+                return self._multicast(now, multicast)
+            case Ask(_, Join(session, group)):
+                asking = self._sessions[session]
+                return [self._submit_change(asking, JoinGroup(session, asking.name, group))]
+            case Ask(_, Leave(session, group)):
+                asking = self._sessions[session]
+                return [self._submit_change(asking, LeaveGroup(session, group))]
+            case Ask(_, Opened() as opened):
+                return self._open(opened)
+            case Ask(_, Ended(session)):
+                return self._end(session)
+            case Transitional(members):
+                return self._become_transitional(now, members)
+            case Installed():
+                return self._install(now, event)
+        raise AssertionError(f"{event!r} in {self.state}")
+
+    # What local sessions ask.
+
+    def _open(self, opened: Opened) -> list[Word]:
+        id = SessionId(self._me.daemon, self._me.incarnation, opened.session)
+        self._sessions[opened.session] = LocalSession(id, opened)
+        self._private[private_group(opened.name, self._me.daemon)] = opened.session
+        self._routes.clear()
+        return []
+
+    def _end(self, number: int) -> list[Word]:
+        session = self._sessions.pop(number)
+        del self._private[private_group(session.name, self._me.daemon)]
+        self._routes.clear()
+        return [self._submit_change(session, EndSession(number))]
+
+    def _multicast(self, now: Instant, multicast: Multicast) -> list[Word]:
+        session = self._sessions[multicast.session]
+        if multicast.service == Service.UNRELIABLE:
+            first = session.sent_unreliable + 1
+            session.sent_unreliable += multicast.count
+        else:
+            first = session.sent + 1
+            session.sent += multicast.count
+        bundle = Bundle(
+            self._me,
+            multicast.session,
+            first,
+            multicast.count,
+            multicast.service,
+            multicast.body,
+            self_discard=multicast.self_discard,
+        )
+        effects: list[Word] = []
+        if self._level == Level.ALL:
+            effects += self._records.submit(now, bundle)
+        effects.append(Submit(bundle, session.priority))
+        return effects
+
+    def _submit_change(
+        self, session: LocalSession, change: JoinGroup | LeaveGroup | EndSession
+    ) -> Word:
+        """One ordered message (SP-35), in line with what the session sent before."""
+        session.sent += 1
+        body = pack_group_change(change)
+        number = session.id.number
+        bundle = Bundle(self._me, number, session.sent, 1, Service.AGREED, body, control=True)
+        return Submit(bundle, session.priority)
+
+    # Group changes, in the agreed order.
+
+    def _deliver_change(self, now: Instant, bundle: Bundle, lineage: int) -> list[Word]:
+        self._last_change = bundle.sequence
+        self._routes.clear()
+        view = ViewId(self._configuration.id, bundle.sequence, lineage)
+        try:
+            change = read_group_change(bundle.body)
+        except DecodeError as error:
+            return [self._records.drop(now, bundle.sender.daemon, error)]
+        sender = bundle.sender
+        match change:
+            case JoinGroup(number, name, group):
+                session = SessionId(sender.daemon, sender.incarnation, number)
+                return self._join(now, session, name, group, view)
+            case LeaveGroup(number, group):
+                session = SessionId(sender.daemon, sender.incarnation, number)
+                return self._leave(now, session, group, view, Cause.LEAVE)
+            case EndSession(number):
+                session = SessionId(sender.daemon, sender.incarnation, number)
+                effects: list[Word] = []
+                for group in self._directory.groups_of(session):
+                    effects += self._leave(now, session, group, view, Cause.DISCONNECT)
+                return effects
+            case GroupState():
+                return self._take_state(now, sender, change, view)
+
+    def _join(
+        self, now: Instant, session: SessionId, name: str, group: GroupName, view: ViewId
+    ) -> list[Word]:
+        before = self._directory.groups.get(group)
+        after = self._directory.join(session, name, group, view)
+        if after is None:
+            return []
+        stayed = tuple(one for one in after.sessions() if one != session)
+        effects: list[Word] = []
+        for local in self._local(after):
+            new = before is None or local.id == session
+            old = None if before is None or new else before.view
+            together = (session,) if new else stayed
+            effects += self._tell_view(now, local, group, after, old, together, Cause.JOIN)
+        return effects + self._signal_if_torn(now, group, after)
+
+    def _leave(
+        self, now: Instant, session: SessionId, group: GroupName, view: ViewId, cause: Cause
+    ) -> list[Word]:
+        before = self._directory.groups.get(group)
+        after = self._directory.leave(session, group, view)
+        if before is None or after is None:
+            return []
+        effects: list[Word] = []
+        if session.number in self._sessions and session == self._sessions[session.number].id:
+            effects.append(Tell(session.number, Left(group)))
+            effects.append(
+                self._records.about_view(Kind.LEFT, now, session.number, group, before.view)
+            )
+        stayed = after.sessions()
+        for local in self._local(after):
+            effects += self._tell_view(now, local, group, after, before.view, stayed, cause)
+        return effects + self._signal_if_torn(now, group, after)
+
+    def _take_state(
+        self, now: Instant, sender: Member, state: GroupState, view: ViewId
+    ) -> list[Word]:
+        """The last one makes the joint directory."""
+        self._states[sender] = state
+        if self.state == State.SETTLED or len(self._states) < len(self._configuration.members):
+            return []
+        effects: list[Word] = []
+        for name, group, last_views in self._directory.merge(self._states, view):
+            for local in self._local(group):
+                old = last_views[local.id]
+                together = tuple(one for one in group.sessions() if last_views[one] == old)
+                effects += self._tell_view(now, local, name, group, old, together, Cause.NETWORK)
+            effects += self._signal_if_torn(now, name, group)
+        self.state = State.SETTLED
+        effects.append(Settled(self._configuration.id))
+        return effects
+
+    def _tell_view(
+        self,
+        now: Instant,
+        local: LocalSession,
+        name: GroupName,
+        group: Group,
+        old: ViewId | None,
+        together: tuple[SessionId, ...],
+        cause: Cause,
+    ) -> list[Word]:
+        number = local.id.number
+        members = group.sessions()
+        effects: list[Word] = []
+        if local.membership:
+            labelled = tuple((one, group.members[one]) for one in members)
+            effects.append(Tell(number, View(name, group.view, labelled, together, cause)))
+        if self._level != Level.OFF:
+            views = (group.view, old)
+            effects.append(self._records.view(now, number, name, views, members, together, cause))
+        return effects
+
+    # Messages.
+
+    def _deliver_messages(self, now: Instant, bundle: Bundle, transitional: bool) -> list[Word]:
+        try:
+            body = read_body(bundle.body, bundle.count)
+        except DecodeError as error:
+            return [self._records.drop(now, bundle.sender.daemon, error)]
+        effects: list[Word] = []
+        for number, mine in self._route(body.table):
+            if bundle.self_discard and self._sessions[number].id == bundle.origin:
+                continue
+            if bundle.service == Service.UNRELIABLE:
+                mine = [self._in_same_view(bundle, groups) for groups in mine]
+            if any(mine):
+                effects.append(Tell(number, _message(bundle, body, mine, transitional)))
+                if self._level == Level.ALL:
+                    effects += self._records.hand(now, number, bundle, body, mine)
+        return effects
+
+    def _route(self, table: Table) -> Route:
+        """Decided once per table and directory."""
+        route = self._routes.get(table)
+        if route is None:
+            route = []
+            for number in sorted(self._sessions):
+                mine = [self._reaching(number, destination) for destination in table]
+                if any(mine):
+                    route.append((number, mine))
+            if len(self._routes) >= ROUTES_REMEMBERED:
+                self._routes.clear()
+            self._routes[table] = route
+        return route
+
+    def _reaching(self, number: int, destination: tuple[GroupName, ...]) -> tuple[GroupName, ...]:
+        """Which of these groups this session is in; its private one counts."""
+        session = self._sessions[number].id
+        found = []
+        for name in destination:
+            group = self._directory.groups.get(name)
+            if group is not None and session in group.members:
+                found.append(name)
+            elif self._private.get(name) == number:
+                found.append(name)
+        return tuple(found)
+
+    def _in_same_view(self, bundle: Bundle, groups: tuple[GroupName, ...]) -> tuple[GroupName, ...]:
+        """An unreliable message waits for no view: where its sender was in another one than
+        we are, it is lost."""
+        after = bundle.after_change
+        return tuple(
+            name
+            for name in groups
+            if name in self._private
+            or self._directory.groups[name].changed_at <= after <= self._last_change
+        )
+
+    # Configurations.
+
+    def _become_transitional(self, now: Instant, members: tuple[Member, ...]) -> list[Word]:
+        self._coming = members
+        effects: list[Word] = []
+        for name in sorted(self._directory.groups):
+            effects += self._signal_if_torn(now, name, self._directory.groups[name])
+        return effects
+
+    def _signal_if_torn(self, now: Instant, name: GroupName, group: Group) -> list[Word]:
+        """What comes now in this view is only for those who come along."""
+        if self._coming is None or not group.loses(self._coming):
+            return []
+        effects: list[Word] = []
+        for local in self._local(group):
+            number = local.id.number
+            if local.membership:
+                effects.append(Tell(number, Transition(name, group.view)))
+            if self._level != Level.OFF:
+                effects.append(self._records.about_view(Kind.SIGNAL, now, number, name, group.view))
+        return effects
+
+    def _install(self, now: Instant, installed: Installed) -> list[Word]:
+        """First shrink, without any message: all who hold the old view and come along
+        compute the same. Otherwise two halves that meet again before a joint view would
+        look as if they had never parted."""
+        self._configuration = installed.configuration
+        self._last_change = 0
+        self._coming = None
+        self._states.clear()
+        self._routes.clear()
+        effects: list[Word] = []
+        config = installed.configuration.id
+        for name, group, old in self._directory.cut(config, installed.base, installed.together):
+            stayed = group.sessions()
+            for local in self._local(group):
+                effects += self._tell_view(now, local, name, group, old, stayed, Cause.NETWORK)
+        nobody_new = installed.together == installed.configuration.members
+        if nobody_new and self.state == State.SETTLED:
+            return [*effects, Settled(config)]
+        self.state = State.EXCHANGE
+        body = pack_group_change(self._directory.state_of(self._me))
+        return [*effects, SubmitState(body)]
+
+    # Looking up.
+
+    def _local(self, group: Group) -> list[LocalSession]:
+        """Members of the group that are clients of this daemon."""
+        me = self._me
+        return [
+            self._sessions[session.number]
+            for session in group.sessions()
+            if session[:2] == me and session.number in self._sessions
+        ]
+
+    def _view_of(self, name: GroupName) -> ViewId | None:
+        group = self._directory.groups.get(name)
+        return group.view if group is not None else None
+
+
+def _message(
+    bundle: Bundle, body: Body, mine: list[tuple[GroupName, ...]], transitional: bool
+) -> Message:
+    chosen = [at for at, where in enumerate(body.destinations) if mine[where]]
+    return Message(
+        bundle.origin,
+        tuple(bundle.number + at for at in chosen),
+        bundle.service,
+        tuple(mine[body.destinations[at]] for at in chosen),
+        tuple(body.kinds[at] for at in chosen),
+        tuple(body.payloads[at] for at in chosen),
+        transitional,
+    )

@@ -1,0 +1,119 @@
+"""What the group level writes down for the judges."""
+
+from collections.abc import Callable, Iterator
+from zlib import crc32
+
+from antiphon.core.bundle import Bundle
+from antiphon.core.effects import Emit
+from antiphon.core.errors import DecodeError
+from antiphon.core.ids import ConfigId, GroupName, Member, SessionId, ViewId
+from antiphon.core.machine import Instant
+from antiphon.core.trace import Cause, Kind, Record
+from antiphon.wire.body import Body, read_body
+
+Lookup = Callable[[GroupName], ViewId | None]
+
+
+def destination_runs(body: Body) -> Iterator[tuple[int, int, int]]:
+    """(index of the first message, count, destination) of neighbours with one destination."""
+    start = 0
+    for at in range(1, len(body.destinations) + 1):
+        if at == len(body.destinations) or body.destinations[at] != body.destinations[start]:
+            yield start, at - start, body.destinations[start]
+            start = at
+
+
+class GroupRecords:
+    def __init__(self, me: Member, view_of: Lookup) -> None:
+        self._me = me
+        self._view_of = view_of
+
+    def plain(self, kind: Kind, now: Instant) -> Record:
+        return Record(kind, now, self._me.daemon, self._me.incarnation)
+
+    def messages(
+        self, kind: Kind, now: Instant, bundle: Bundle, body: Body, groups: list[tuple[str, ...]]
+    ) -> list[Record]:
+        """A row per run of messages with one destination; `groups` names, by destination,
+        the groups to tell."""
+        rows = []
+        for start, count, where in destination_runs(body):
+            if not groups[where]:
+                continue
+            row = self.plain(kind, now)
+            row.origin = bundle.origin
+            row.first = bundle.number + start
+            row.count = count
+            row.service = bundle.service
+            row.groups = groups[where]
+            row.value = crc32(b"".join(body.payloads[start : start + count]))
+            rows.append(row)
+        return rows
+
+    def submit(self, now: Instant, bundle: Bundle) -> list[Emit]:
+        body = read_body(bundle.body, bundle.count)
+        rows = self.messages(Kind.SUBMIT, now, bundle, body, list(body.table))
+        for row in rows:
+            row.session = bundle.session
+            row.detail = "discard" if bundle.self_discard else ""
+        return [Emit(row) for row in rows]
+
+    def send(self, now: Instant, config: ConfigId, bundle: Bundle) -> list[Emit]:
+        if bundle.control:
+            row = self.plain(Kind.SEND, now)
+            row.origin, row.first, row.count = bundle.origin, bundle.number, bundle.count
+            row.service = bundle.service
+            rows = [row]
+        else:
+            body = read_body(bundle.body, bundle.count)
+            rows = self.messages(Kind.SEND, now, bundle, body, list(body.table))
+        for row in rows:
+            row.config = config
+            row.sequence = bundle.sequence
+            row.stamp = bundle.stamp
+            row.views = tuple(self._view_of(name) for name in row.groups)
+        return [Emit(row) for row in rows]
+
+    def hand(
+        self, now: Instant, session: int, bundle: Bundle, body: Body, mine: list[tuple[str, ...]]
+    ) -> list[Emit]:
+        rows = self.messages(Kind.HAND, now, bundle, body, mine)
+        for row in rows:
+            row.session = session
+            row.views = tuple(self._view_of(name) for name in row.groups)
+        return [Emit(row) for row in rows]
+
+    def view(
+        self,
+        now: Instant,
+        session: int,
+        group: GroupName,
+        views: tuple[ViewId, ViewId | None],
+        members: tuple[SessionId, ...],
+        together: tuple[SessionId, ...],
+        cause: Cause,
+    ) -> Emit:
+        row = self.plain(Kind.VIEW, now)
+        row.session = session
+        row.groups = (group,)
+        row.views = views
+        row.sessions = members
+        row.together = together
+        row.reason = cause
+        return Emit(row)
+
+    def about_view(
+        self, kind: Kind, now: Instant, session: int, group: GroupName, view: ViewId
+    ) -> Emit:
+        row = self.plain(kind, now)
+        row.session = session
+        row.groups = (group,)
+        row.views = (view,)
+        return Emit(row)
+
+    def drop(self, now: Instant, peer: int, error: DecodeError) -> Emit:
+        row = self.plain(Kind.DROP, now)
+        row.peer = peer
+        row.reason = error.reason
+        row.value = 1
+        return Emit(row)

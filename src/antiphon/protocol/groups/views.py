@@ -1,0 +1,40 @@
+"""Group view arithmetic: ids, cuts, who stayed together."""
+
+from hashlib import blake2b
+
+import msgspec
+
+from antiphon.core.ids import ConfigId, Member, SessionId, ViewId
+
+_encoder = msgspec.msgpack.Encoder()
+
+
+def cut_view_id(config: ConfigId, base: ConfigId, cut: ViewId) -> ViewId:
+    """The id of `cut`, a view of configuration `base`, cut down at the install of `config`.
+
+    The base is part of it: of two holders of a view one may have missed an install in
+    between; they cut it by different sets, and must not call the results by one name.
+    """
+    digest = blake2b(_encoder.encode((base, cut)), digest_size=8).digest()
+    return ViewId(config, 0, int.from_bytes(digest, "big"))
+
+
+class Group:
+    """A group as this daemon knows it: its view and its members."""
+
+    __slots__ = ("view", "members", "changed_at")
+
+    def __init__(self, view: ViewId, members: dict[SessionId, str], changed_at: int) -> None:
+        self.view = view
+        self.members = members
+        """Session and its name; sorted when told."""
+
+        self.changed_at = changed_at
+        """Sequence of the change that made the view; 0 if made before this configuration."""
+
+    def sessions(self) -> tuple[SessionId, ...]:
+        return tuple(sorted(self.members))
+
+    def loses(self, coming: tuple[Member, ...]) -> bool:
+        """Has it sessions of daemons that do not come along?"""
+        return any(session[:2] not in coming for session in self.members)

@@ -1,0 +1,1 @@
+"""Which daemons form the next configuration."""

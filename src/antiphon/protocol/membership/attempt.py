@@ -1,0 +1,81 @@
+"""One attempt at a configuration, from both sides.
+
+The coordinator collects what every member holds, tells it to all, waits until all are
+ready, and commits. Each side repeats its last message until the other moves on.
+"""
+
+from antiphon.core.effects import Holdings
+from antiphon.core.ids import ConfigId, Configuration, Member
+from antiphon.core.machine import Instant
+from antiphon.wire.control import Digest, MemberState, State
+
+
+class Attempt:
+    """What a member knows of the attempt it takes part in; `mine` is set when it holds."""
+
+    def __init__(self, configuration: Configuration, reason: str, now: Instant) -> None:
+        self.configuration = configuration
+        self.reason = reason
+        self.began = now
+        self.mine: State | None = None
+        self.recovering_since: Instant = now
+        self.progressed = False
+        """Something came since my last message to the coordinator."""
+
+    @property
+    def id(self) -> ConfigId:
+        return self.configuration.id
+
+
+class Collection:
+    """What the coordinator has from the members."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        self.attempt = attempt
+        self.states: dict[Member, State] = {}
+        self.ready: set[Member] = set()
+        self.digest: Digest | None = None
+
+    def add_state(self, member: Member, state: State) -> bool:
+        """True when this was the last one."""
+        if member not in self.attempt.configuration.members or self.digest is not None:
+            return False
+        self.states[member] = state
+        if len(self.states) < len(self.attempt.configuration.members):
+            return False
+        self.digest = Digest(
+            self.attempt.id,
+            tuple(
+                MemberState(
+                    member, state.base, state.held, state.complete, state.stable, state.early
+                )
+                for member, state in sorted(self.states.items())
+            ),
+        )
+        return True
+
+    def add_ready(self, member: Member) -> bool:
+        if member not in self.attempt.configuration.members:
+            return False
+        self.ready.add(member)
+        return len(self.ready) == len(self.attempt.configuration.members)
+
+    def silent(self) -> list[Member]:
+        """Who keeps the others waiting."""
+        answered = self.ready if self.digest is not None else set(self.states)
+        return [member for member in self.attempt.configuration.members if member not in answered]
+
+
+def state_message(holdings: Holdings, base: ConfigId) -> State:
+    return State(
+        holdings.attempt,
+        base,
+        holdings.held,
+        holdings.complete,
+        holdings.stable,
+        holdings.early,
+    )
+
+
+def holdings_of(state: MemberState, attempt: ConfigId) -> Holdings:
+    return Holdings(attempt, state.held, state.complete, state.stable, state.early)

@@ -1,0 +1,94 @@
+"""The last Hello of everybody, and whether it still counts."""
+
+from antiphon.core.ids import Configuration, DaemonId, Member
+from antiphon.core.machine import Instant
+from antiphon.wire.control import Hello
+
+
+class Peer:
+    __slots__ = ("member", "hello", "at", "backed")
+
+    def __init__(self, member: Member, hello: Hello, at: Instant, backed: bool) -> None:
+        self.member = member
+        self.hello = hello
+        self.at = at
+        self.backed = backed
+        """A member of the ring that runs: its word counts although it says no Hello."""
+
+
+class Peers:
+    def __init__(self, hear_us: int) -> None:
+        self._hear_us = hear_us
+        self._peers: dict[DaemonId, Peer] = {}
+
+    def hear(self, now: Instant, sender: Member, hello: Hello) -> bool | str:
+        """Whether this Hello brings anything new, or why it is refused."""
+        peer = self._peers.get(sender.daemon)
+        if peer is None or peer.member != sender:
+            if peer is not None and sender.incarnation < peer.member.incarnation:
+                if self._fresh(now, peer):
+                    return "old_incarnation"  # until its newer life is silent (clock set back)
+            self._peers[sender.daemon] = Peer(sender, hello, now, False)
+            return True
+        news = peer.hello != hello or not self._fresh(now, peer)
+        peer.hello = hello
+        peer.at = now
+        return news
+
+    def _fresh(self, now: Instant, peer: Peer) -> bool:
+        return peer.backed or now - peer.at <= self._hear_us
+
+    def hellos(self, now: Instant) -> dict[Member, Hello]:
+        """Of everybody whose word counts."""
+        return {peer.member: peer.hello for peer in self._peers.values() if self._fresh(now, peer)}
+
+    def trust_ring(self, configuration: Configuration, me: Member) -> None:
+        """A new ring runs: all its members hear each other and follow its leader."""
+        for peer in self._peers.values():
+            peer.backed = False
+        daemons = configuration.daemons
+        hello = Hello(
+            configuration.id,
+            daemons[0],
+            False,
+            "",
+            DaemonId(0),
+            configuration.id.epoch,
+            configuration.members,
+            daemons,
+        )
+        for member in configuration.members:
+            if member != me:
+                self._peers[member.daemon] = Peer(member, hello, 0, True)
+
+    def doubt_ring(self, now: Instant) -> None:
+        """The ring stops for a change: from now on its members count by their Hellos."""
+        for peer in self._peers.values():
+            if peer.backed:
+                peer.backed = False
+                peer.at = now
+
+    def forget_ring(self) -> None:
+        """The ring stands still: only who says Hello from now on is there."""
+        self._peers = {daemon: peer for daemon, peer in self._peers.items() if not peer.backed}
+
+    def forget(self, daemon: DaemonId) -> None:
+        """It did not answer; let it say Hello again."""
+        self._peers.pop(daemon, None)
+
+    def last_heard(self, daemon: DaemonId) -> Instant:
+        peer = self._peers.get(daemon)
+        return peer.at if peer is not None else 0
+
+    def next_silence(self, now: Instant) -> Instant | None:
+        """When the first of those who are counted by their Hellos would be silent too long."""
+        times = [
+            peer.at + self._hear_us + 1
+            for peer in self._peers.values()
+            if not peer.backed and self._fresh(now, peer)
+        ]
+        return min(times, default=None)
+
+    def skip(self, gap: Instant) -> None:
+        for peer in self._peers.values():
+            peer.at += gap

@@ -1,0 +1,56 @@
+"""What membership may be told to do differently."""
+
+from dataclasses import dataclass
+
+from antiphon.core.errors import ConfigError
+from antiphon.core.machine import MILLISECOND, SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class MembershipSettings:
+    hello_us: int = 40 * MILLISECOND
+    """Between Hellos while something is going on."""
+
+    hello_slow_us: int = 200 * MILLISECOND
+    """Between Hellos of the leader of a quiet configuration: finds strangers."""
+
+    hello_gap_us: int = 5 * MILLISECOND
+    """A change is told at once, but never faster than this."""
+
+    hear_us: int = 650 * MILLISECOND
+    """A stranger not heard for so long is gone. Three slow Hellos."""
+
+    settle_us: int = 90 * MILLISECOND
+    """A wish must stand so long before it is proposed: two Hellos."""
+
+    calm_us: int = 1 * SECOND
+    """Nothing new for so long: strangers I cannot join are greeted slowly again."""
+
+    repeat_us: int = 30 * MILLISECOND
+    """Each side of an attempt repeats its last message."""
+
+    attempt_us: int = 500 * MILLISECOND
+    """An attempt without any progress for so long has failed."""
+
+    install_grace_us: int = 400 * MILLISECOND
+    """So long after an install the coordinator waits for the others' word of it."""
+
+    penalty_us: int = 500 * MILLISECOND
+    """First exclusion of a member that cannot take part; doubles."""
+
+    penalty_us_max: int = 30 * SECOND
+    peace_us: int = 60 * SECOND
+    """A penalty is halved for each such time without another."""
+
+    strikes_max: int = 2
+    """So many failed attempts because of one member bring a penalty."""
+
+    def __post_init__(self) -> None:
+        if self.hear_us < 3 * self.hello_slow_us:
+            raise ConfigError("hear_us", "is less than three slow Hellos", "raise it")
+        if self.settle_us < 2 * self.hello_us:
+            raise ConfigError("settle_us", "is less than two Hellos", "raise it")
+        if self.attempt_us < 4 * self.repeat_us:
+            raise ConfigError("attempt_us", "leaves no time for four repeats", "raise it")
+        if self.install_grace_us >= self.attempt_us:
+            raise ConfigError("install_grace_us", "is not below attempt_us", "lower it")

@@ -1,0 +1,167 @@
+"""A node: one daemon's machines joined by a queue. It is a machine itself.
+
+    clients --> sessions --> groups --> stream <--> membership
+    clients <-- sessions <-- groups <-- stream
+
+This table is the whole architecture: each word has one consumer, everything else leaves
+the node. Sessions reach groups through `Ask`, the seam where other profiles join in.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+from antiphon.core.effects import (
+    Ask,
+    Connect,
+    Delivered,
+    Disconnect,
+    Drained,
+    Emit,
+    Evidence,
+    Freeze,
+    Holdings,
+    Install,
+    Installed,
+    Join,
+    Leave,
+    Multicast,
+    Progress,
+    Received,
+    Recover,
+    Recovered,
+    Settled,
+    Stamped,
+    Submit,
+    SubmitState,
+    Taken,
+    Tell,
+    Transitional,
+    Trouble,
+    Word,
+)
+from antiphon.core.errors import DecodeError
+from antiphon.core.ids import Member
+from antiphon.core.machine import WAKEUP, Instant, Machine, Wakeup
+from antiphon.core.trace import Kind, Record
+from antiphon.protocol.groups.groups import Groups
+from antiphon.protocol.membership.membership import Membership
+from antiphon.protocol.presets import NodeSettings
+from antiphon.protocol.sessions.sessions import Sessions
+from antiphon.protocol.sessions.settings import STRONG
+from antiphon.protocol.stream.stream import Stream
+from antiphon.wire.control import read_control
+from antiphon.wire.heard import Heard, HeardPacket, HeardToken
+from antiphon.wire.packet import Envelope, Tag, open_header
+from antiphon.wire.ring import read_ring_packet, read_token
+
+STEPS_MAX = 1_000_000
+"""More steps for one event is a bug, not a hang."""
+
+STREAM_TAGS = (Tag.HURRY, Tag.RECOVERY_REQUEST, Tag.RECOVERY_DATA)
+
+
+class Node:
+    def __init__(
+        self,
+        me: Member,
+        settings: NodeSettings,
+        rng: Random,
+        profiles: Mapping[str, Machine] | None = None,
+    ) -> None:
+        self.me = me
+        self._settings = settings
+        self._daemons = frozenset(settings.daemons)
+        envelope = Envelope(settings.cluster, me)
+        self.membership = Membership(me, settings.membership, envelope, rng)
+        self.stream = Stream(me, settings.stream, envelope, settings.level)
+        self.groups = Groups(me, settings.level)
+        self._profiles: dict[str, Machine] = {STRONG: self.groups, **(profiles or {})}
+        names = tuple(sorted(self._profiles))
+        self.sessions = Sessions(me, settings.sessions, names, settings.level)
+        self._machines: list[Machine] = [
+            self.membership,
+            self.stream,
+            self.sessions,
+            *self._profiles.values(),
+        ]
+        self._routes: dict[type, Machine] = {
+            **dict.fromkeys((Submit, SubmitState, Settled, Freeze, Recover, Install), self.stream),
+            **dict.fromkeys((Holdings, Progress, Recovered, Evidence, Trouble), self.membership),
+            **dict.fromkeys((Delivered, Stamped, Transitional, Installed), self.groups),
+            **dict.fromkeys((Tell, Taken), self.sessions),
+            **dict.fromkeys((Connect, Disconnect, Join, Leave, Multicast, Drained), self.sessions),
+        }
+
+    def deadline(self) -> Instant:
+        return min(machine.deadline() for machine in self._machines)
+
+    def start(self, now: Instant) -> list[Word]:
+        return self._run(now, deque(), self.membership.start(now))
+
+    def handle(self, now: Instant, event: Word | Wakeup) -> list[Word]:
+        late = now - self.deadline()
+        if late > self._settings.pause_us:
+            self.membership.skip(now, late)
+            self.stream.skip(late)
+        if isinstance(event, Received):
+            return self._receive(now, event.packet)
+        if isinstance(event, Wakeup):
+            due = [machine for machine in self._machines if machine.deadline() <= now]
+            return self._run(now, deque((machine, WAKEUP) for machine in due), [])
+        return self._run(now, deque([(self._routes[type(event)], event)]), [])
+
+    def _receive(self, now: Instant, packet: bytes) -> list[Word]:
+        try:
+            machine, event = self._open(packet)
+        except DecodeError as error:
+            return [self._refused(now, error)]
+        return self._run(now, deque([(machine, event)]), [])
+
+    def _open(self, packet: bytes) -> tuple[Machine, Word]:
+        tag, daemon, incarnation = open_header(packet, self._settings.cluster)
+        if daemon not in self._daemons:
+            raise DecodeError("unknown_daemon", str(daemon))
+        if daemon == self.me.daemon:
+            raise DecodeError("own" if incarnation == self.me.incarnation else "twin")
+        if tag == Tag.TOKEN:
+            config, token = read_token(packet)
+            return self.stream, HeardToken(Member(daemon, incarnation), config, token)
+        if tag == Tag.DATA:
+            ring_packet = read_ring_packet(packet, daemon, incarnation)
+            return self.stream, HeardPacket(ring_packet, packet)
+        heard = Heard(Member(daemon, incarnation), read_control(tag, packet))
+        return (self.stream if tag in STREAM_TAGS else self.membership), heard
+
+    def _refused(self, now: Instant, error: DecodeError) -> Word:
+        record = Record(Kind.DROP, now, self.me.daemon, self.me.incarnation)
+        record.reason = error.reason
+        record.detail = error.detail
+        record.value = 1
+        return Emit(record)
+
+    def _run(
+        self, now: Instant, waiting: deque[tuple[Machine, Any]], effects: list[Word]
+    ) -> list[Word]:
+        """A layer never runs inside another: what one says the next hears in its turn."""
+        leaving: list[Word] = []
+        self._route(effects, waiting, leaving)
+        for _ in range(STEPS_MAX):
+            if not waiting:
+                return leaving
+            machine, event = waiting.popleft()
+            self._route(machine.handle(now, event), waiting, leaving)
+        raise AssertionError("an event does not settle")
+
+    def _route(
+        self, effects: Any, waiting: deque[tuple[Machine, Any]], leaving: list[Word]
+    ) -> None:
+        for effect in effects:
+            machine = self._routes.get(type(effect))
+            if machine is not None:
+                waiting.append((machine, effect))
+            elif isinstance(effect, Ask):
+                waiting.append((self._profiles[effect.profile], effect))
+            else:
+                leaving.append(effect)

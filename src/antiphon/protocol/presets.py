@@ -1,0 +1,62 @@
+"""Settings that belong together, written as differences from LAN."""
+
+from dataclasses import dataclass, field, replace
+
+from antiphon.core.errors import ConfigError
+from antiphon.core.ids import DaemonId
+from antiphon.core.machine import MILLISECOND, SECOND
+from antiphon.core.trace import Level
+from antiphon.protocol.membership.settings import MembershipSettings
+from antiphon.protocol.sessions.settings import SessionSettings
+from antiphon.protocol.stream.settings import StreamSettings
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSettings:
+    cluster: int = 1
+    """Hash of what all daemons must share; packets of another one are refused."""
+
+    daemons: tuple[DaemonId, ...] = ()
+    """Everybody who may ever take part (SP-14)."""
+
+    level: Level = Level.VIEWS
+    pause_us: int = 100 * MILLISECOND
+    """Woken later than this: the process stood still, and nobody else did."""
+
+    stream: StreamSettings = field(default_factory=StreamSettings)
+    membership: MembershipSettings = field(default_factory=MembershipSettings)
+    sessions: SessionSettings = field(default_factory=SessionSettings)
+
+    def __post_init__(self) -> None:
+        if self.pause_us >= self.stream.token_loss_us:
+            raise ConfigError("pause_us", "is not below token_loss_us", "lower it")
+
+
+LAN = NodeSettings()
+
+SIMULATION = replace(
+    LAN,
+    level=Level.ALL,
+    stream=StreamSettings(
+        # Small packets, so that a short message is cut and a small window fills.
+        packet_bytes=512,
+        ring_packets_max=40,
+        member_packets_max=12,
+        window_packets_low=60,
+        window_packets_max=160,
+        control_packets_reserve=20,
+        # A long rest: an idle ring should not eat the run.
+        token_rest_us_max=200 * MILLISECOND,
+        token_repeat_us=25 * MILLISECOND,
+        token_loss_us=400 * MILLISECOND,
+        receive_failure_us=2 * SECOND,
+        blocked_window_us=1_500 * MILLISECOND,
+    ),
+    membership=MembershipSettings(
+        hello_us=60 * MILLISECOND,
+        hello_slow_us=400 * MILLISECOND,
+        hear_us=1_300 * MILLISECOND,
+        settle_us=130 * MILLISECOND,
+    ),
+    sessions=SessionSettings(backlog_max=400),
+)

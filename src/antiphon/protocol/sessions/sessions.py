@@ -1,0 +1,242 @@
+"""Clients of one daemon: what they may ask, and what they are told.
+
+States   none beyond the table of sessions
+Timers   none
+After    docs/protocols/groups.md. Bad requests are refused with a code and a remedy; a client
+         that does not take its news is cut off before it costs anybody else (P3).
+"""
+
+from antiphon.core.effects import (
+    Ask,
+    Closed,
+    Connect,
+    Disconnect,
+    Drained,
+    Emit,
+    Ended,
+    Flow,
+    Join,
+    Leave,
+    Multicast,
+    Notify,
+    Opened,
+    Refused,
+    Taken,
+    Tell,
+    Word,
+)
+from antiphon.core.errors import DecodeError
+from antiphon.core.ids import (
+    PRIVATE_MARK,
+    SESSION_NAME_BYTES_MAX,
+    GroupName,
+    Member,
+    group_name_fault,
+)
+from antiphon.core.machine import NEVER, Instant, Wakeup
+from antiphon.core.trace import Kind, Level, Record
+from antiphon.protocol.sessions.settings import STRONG, SessionSettings
+from antiphon.wire.body import Body, read_body
+from antiphon.wire.ring import MESSAGE_BYTES_MAX
+
+BACKLOG_ROW_MIN = 64
+"""A session's backlog is recorded when it doubles, from here on."""
+
+
+class Session:
+    __slots__ = ("name", "joined", "queued", "paused", "backlog", "backlog_told")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.joined: dict[GroupName, None] = {}
+        self.queued = 0
+        self.paused = False
+        self.backlog = 0
+        self.backlog_told = BACKLOG_ROW_MIN
+
+
+class Sessions:
+    def __init__(
+        self, me: Member, settings: SessionSettings, profiles: tuple[str, ...], level: Level
+    ) -> None:
+        self._me = me
+        self._settings = settings
+        self._profiles = profiles
+        self._level = level
+        self._sessions: dict[int, Session] = {}
+        self._names: dict[str, int] = {}
+
+    def deadline(self) -> Instant:
+        return NEVER
+
+    def handle(self, now: Instant, event: Word | Wakeup) -> list[Word]:
+        match event:
+            case Tell(number, news):
+                return self._tell(now, number, Notify(number, news))
+            case Taken(number, size):
+                return self._take(number, size)
+            case Drained(number, count):
+                session = self._sessions.get(number)
+                if session is not None:
+                    session.backlog = max(0, session.backlog - count)
+                return []
+            case Connect():
+                return self._connect(now, event)
+        assert isinstance(event, Multicast | Join | Leave | Disconnect)
+        session = self._sessions.get(event.session)
+        if session is None:
+            return []  # it was closed while this request was on its way
+        match event:
+            case Multicast():
+                return self._multicast(now, session, event)
+            case Join(number, group):
+                return self._join(now, session, number, group)
+            case Leave(number, group):
+                return self._leave(now, session, number, group)
+            case Disconnect(number):
+                return self._close(now, number, "client")
+
+    # Requests.
+
+    def _connect(self, now: Instant, connect: Connect) -> list[Word]:
+        number = connect.session
+        fault = self._connect_fault(connect)
+        if fault is not None:
+            return [Notify(number, fault), Notify(number, Closed(fault.code))]
+        self._sessions[number] = Session(connect.name)
+        self._names[connect.name] = number
+        opened = Opened(number, connect.name, connect.priority, connect.membership)
+        effects: list[Word] = [self._emit(now, Kind.OPEN, number)]
+        return effects + [Ask(profile, opened) for profile in self._profiles]
+
+    def _connect_fault(self, connect: Connect) -> Refused | None:
+        if len(self._sessions) >= self._settings.sessions_max:
+            return Refused("too_many_sessions", "this daemon is full", "use another daemon")
+        name = connect.name
+        if not name or len(name.encode()) > SESSION_NAME_BYTES_MAX or PRIVATE_MARK in name:
+            return Refused(
+                "bad_name",
+                f"{name!r} cannot be a session's name",
+                f"use 1 to {SESSION_NAME_BYTES_MAX} bytes without {PRIVATE_MARK!r}",
+            )
+        if name in self._names:
+            return Refused("name_in_use", f"{name!r} is connected here", "use another name")
+        return None
+
+    def _join(self, now: Instant, session: Session, number: int, group: GroupName) -> list[Word]:
+        fault = group_name_fault(group)
+        if fault:
+            return self._refuse(now, number, "bad_group", fault, "use another group name")
+        if group in session.joined:
+            return self._refuse(
+                now, number, "already_joined", f"in {group!r} already", "join each group once"
+            )
+        session.joined[group] = None
+        join = Join(number, group)
+        effects: list[Word] = [self._emit(now, Kind.JOIN, number, groups=(group,))]
+        return [*effects, Ask(self._settings.profile_of(group), join)]
+
+    def _leave(self, now: Instant, session: Session, number: int, group: GroupName) -> list[Word]:
+        if group not in session.joined:
+            return self._refuse(
+                now, number, "not_joined", f"not in {group!r}", "leave what was joined"
+            )
+        del session.joined[group]
+        leave = Leave(number, group)
+        effects: list[Word] = [self._emit(now, Kind.LEAVE, number, groups=(group,))]
+        return [*effects, Ask(self._settings.profile_of(group), leave)]
+
+    def _multicast(self, now: Instant, session: Session, multicast: Multicast) -> list[Word]:
+        number = multicast.session
+        if session.queued > self._settings.queue_bytes_max:
+            return self._refuse(
+                now, number, "queue_full", "too much waits to be sent", "wait for the flow to open"
+            )
+        try:
+            body = read_body(multicast.body, multicast.count)
+        except DecodeError as error:
+            return self._refuse(now, number, error.reason, str(error), "use the client library")
+        if not multicast.count or any(len(one) > MESSAGE_BYTES_MAX for one in body.payloads):
+            return self._refuse(
+                now,
+                number,
+                "bad_size",
+                "no message, or one that is too long",
+                f"send at least one, of at most {MESSAGE_BYTES_MAX} bytes",
+            )
+        profile = self._profile_of(body)
+        if profile is None:
+            return self._refuse(
+                now,
+                number,
+                "bad_group",
+                "a group name is not valid, or the groups have different profiles",
+                "send to valid groups of one profile",
+            )
+        session.queued += len(multicast.body)
+        effects: list[Word] = [Ask(profile, multicast)]
+        if session.queued > self._settings.queue_bytes_high and not session.paused:
+            session.paused = True
+            effects.append(Notify(number, Flow(False)))
+        return effects
+
+    def _profile_of(self, body: Body) -> str | None:
+        """The one profile of all groups of a bundle; None if there is none."""
+        profiles = {self._profile_of_name(name) for names in body.table for name in names}
+        return profiles.pop() if len(profiles) == 1 else None
+
+    def _profile_of_name(self, name: GroupName) -> str | None:
+        if name.startswith(PRIVATE_MARK):
+            return STRONG
+        return None if group_name_fault(name) else self._settings.profile_of(name)
+
+    # News.
+
+    def _tell(self, now: Instant, number: int, notify: Notify) -> list[Word]:
+        session = self._sessions.get(number)
+        if session is None:
+            return []
+        session.backlog += 1
+        effects: list[Word] = [notify]
+        if session.backlog >= session.backlog_told and self._level != Level.OFF:
+            session.backlog_told = 2 * session.backlog
+            effects.append(self._backlog_row(now, Kind.BACKLOG, number, session))
+        if session.backlog >= self._settings.backlog_max:
+            effects += self._close(now, number, "slow")
+        return effects
+
+    def _take(self, number: int, size: int) -> list[Word]:
+        session = self._sessions.get(number)
+        if session is None:
+            return []
+        session.queued -= size
+        if session.paused and session.queued < self._settings.queue_bytes_low:
+            session.paused = False
+            return [Notify(number, Flow(True))]
+        return []
+
+    def _close(self, now: Instant, number: int, reason: str) -> list[Word]:
+        """The session leaves all its groups by one ordered message."""
+        session = self._sessions.pop(number)
+        del self._names[session.name]
+        row = self._backlog_row(now, Kind.CLOSE, number, session)
+        row.record.reason = reason
+        effects: list[Word] = [Notify(number, Closed(reason)), row]
+        return effects + [Ask(profile, Ended(number)) for profile in self._profiles]
+
+    def _refuse(self, now: Instant, number: int, code: str, what: str, remedy: str) -> list[Word]:
+        row = self._emit(now, Kind.REFUSE, number)
+        row.record.reason = code
+        return [Notify(number, Refused(code, what, remedy)), row]
+
+    def _backlog_row(self, now: Instant, kind: Kind, number: int, session: Session) -> Emit:
+        row = self._emit(now, kind, number)
+        row.record.value = session.backlog
+        row.record.limit = self._settings.backlog_max
+        return row
+
+    def _emit(
+        self, now: Instant, kind: Kind, number: int, groups: tuple[GroupName, ...] = ()
+    ) -> Emit:
+        record = Record(kind, now, self._me.daemon, self._me.incarnation, number, groups=groups)
+        return Emit(record)

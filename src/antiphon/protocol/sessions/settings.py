@@ -1,0 +1,41 @@
+"""Limits for the clients of one daemon."""
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from antiphon.core.errors import ConfigError
+from antiphon.core.ids import GroupName
+
+STRONG = "strong"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSettings:
+    queue_bytes_high: int = 1024 * 1024
+    """A session with so much waiting for the token is asked to pause."""
+
+    queue_bytes_low: int = 256 * 1024
+    """Below this it may go on."""
+
+    queue_bytes_max: int = 64 * 1024 * 1024
+    """One that submits on regardless is refused from here."""
+
+    backlog_max: int = 10_000
+    """News that a client has not taken; from here it is cut off (P3)."""
+
+    sessions_max: int = 4096
+    profiles: tuple[tuple[str, str], ...] = ()
+    """(pattern, profile), first match wins; groups that match nothing are strong."""
+
+    def __post_init__(self) -> None:
+        if not self.queue_bytes_low < self.queue_bytes_high <= self.queue_bytes_max:
+            raise ConfigError(
+                "queue_bytes_low", "queue limits are not rising", "use low < high <= max"
+            )
+
+    def profile_of(self, group: GroupName) -> str:
+        """Which machinery stands behind a group name (DESIGN section 1)."""
+        for pattern, profile in self.profiles:
+            if fnmatchcase(group, pattern):
+                return profile
+        return STRONG

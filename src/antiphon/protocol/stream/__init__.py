@@ -1,0 +1,1 @@
+"""A site's stream of bundles: ring, order, stability, recovery."""

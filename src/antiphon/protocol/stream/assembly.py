@@ -1,0 +1,110 @@
+"""From pieces back to bundles, all or nothing."""
+
+from antiphon.core.bundle import Bundle
+from antiphon.core.ids import Member
+from antiphon.core.machine import Instant
+from antiphon.core.ranges import RangeSet
+from antiphon.core.service import Service
+from antiphon.wire.ring import BUNDLE_BYTES_MAX, CONTROL, LAST, SELF_DISCARD, Piece
+
+PARTIALS_MAX = 1024
+"""Unreliable bundles in parts at one time; the oldest goes first."""
+
+REMEMBERED = 1024
+"""How far back an unreliable bundle is known to have been delivered already."""
+
+Key = tuple[Member, int, bool, int]
+
+
+class Partial:
+    """Parts of one bundle, by index; `last` is the piece that carries the order."""
+
+    __slots__ = ("parts", "last", "size", "since")
+
+    def __init__(self, since: Instant) -> None:
+        self.parts: dict[int, bytes] = {}
+        self.last: Piece | None = None
+        self.size = 0
+        self.since = since
+
+
+class Assembly:
+    """Collects the pieces of one configuration."""
+
+    def __init__(self) -> None:
+        self._partials: dict[Key, Partial] = {}
+
+    def add(self, now: Instant, sender: Member, piece: Piece) -> Bundle | None:
+        """The bundle, if this piece completes it. A piece that cannot belong where it
+        claims to is ignored: its sender is broken, and its bundle never completes."""
+        if piece.flags & LAST and not piece.index:
+            return _bundle(sender, piece, piece.data)
+        key = (sender, piece.session, piece.service != Service.UNRELIABLE, piece.number)
+        partial = self._partials.get(key)
+        if partial is None:
+            partial = self._partials[key] = Partial(now)
+        if piece.index in partial.parts or partial.size + len(piece.data) > BUNDLE_BYTES_MAX:
+            return None
+        partial.parts[piece.index] = piece.data
+        partial.size += len(piece.data)
+        if piece.flags & LAST:
+            partial.last = piece
+        last = partial.last
+        if last is None or len(partial.parts) <= last.index:
+            return None
+        del self._partials[key]
+        if len(partial.parts) != last.index + 1 or last.index not in partial.parts:
+            return None
+        parts = [partial.parts.get(index) for index in range(last.index + 1)]
+        return _bundle(sender, last, b"".join(part for part in parts if part is not None))
+
+    def expire(self, now: Instant, life: Instant) -> int:
+        """Drop unreliable bundles whose first part came too long ago (SP-55)."""
+        old = [
+            key
+            for key, partial in self._partials.items()
+            if not key[2] and partial.since + life <= now
+        ]
+        unreliable = [key for key in self._partials if not key[2] and key not in old]
+        old += unreliable[: max(0, len(unreliable) - PARTIALS_MAX)]
+        for key in old:
+            del self._partials[key]
+        return len(old)
+
+    def unreliable_partials(self) -> bool:
+        return any(not key[2] for key in self._partials)
+
+
+def _bundle(sender: Member, piece: Piece, body: bytes) -> Bundle:
+    return Bundle(
+        sender,
+        piece.session,
+        piece.number,
+        piece.count,
+        piece.service,
+        body,
+        bool(piece.flags & CONTROL),
+        bool(piece.flags & SELF_DISCARD),
+        piece.sequence,
+        piece.stamp,
+        piece.previous,
+        piece.early_past,
+        piece.order_past,
+        piece.after_change,
+    )
+
+
+class DuplicateFilter:
+    """Which unreliable bundles came already: the network may double a packet (SP-54)."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[Member, int], RangeSet] = {}
+
+    def first_time(self, bundle: Bundle) -> bool:
+        seen = self._seen.setdefault((bundle.sender, bundle.session), RangeSet())
+        number = bundle.number
+        if number in seen or (seen and number <= seen.last() - REMEMBERED):
+            return False
+        seen.add(number)
+        seen.remove_run(1, seen.last() - REMEMBERED)
+        return True

@@ -1,0 +1,88 @@
+"""What the stream of a site may be told to do differently."""
+
+from dataclasses import dataclass
+
+from antiphon.core.errors import ConfigError
+from antiphon.core.machine import MILLISECOND, SECOND
+from antiphon.wire.packet import PACKET_BYTES_MAX
+from antiphon.wire.ring import ORDER_OVERHEAD, PACKET_OVERHEAD, PIECE_OVERHEAD
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSettings:
+    packet_bytes: int = 1400
+    """Of a ring packet, header included: fits an Ethernet frame with room for encryption."""
+
+    ring_packets_max: int = 160
+    """Per rotation for the whole ring (SP-189)."""
+
+    member_packets_max: int = 40
+    """Per rotation for one member (SP-190)."""
+
+    accelerated_packets: int = 0
+    """So many packets may leave after the token of the same visit; 0 is the plain ring."""
+
+    window_packets_low: int = 400
+    """Below so many unstable packets on the ring nobody is delayed (TR-48)."""
+
+    window_packets_max: int = 1600
+    """From here on nothing but alive and control messages leaves (TR-49)."""
+
+    control_packets_reserve: int = 40
+    """Group changes may go this far above the window: they are few and release others."""
+
+    delay_us_max: int = 20 * MILLISECOND
+    """Adaptive delay between a member's sendings just below the full window."""
+
+    large_bundles_max: int = 4
+    """So many bundles of a daemon may be partly sent: bounds what receivers assemble."""
+
+    token_rest_us_min: int = 1 * MILLISECOND
+    token_rest_us_max: int = 50 * MILLISECOND
+    """How long the token stays with the leader when nobody has work; doubles in between."""
+
+    token_repeat_us: int = 10 * MILLISECOND
+    """A passed token is repeated after this, or twice the rotation if that is longer."""
+
+    token_loss_us: int = 150 * MILLISECOND
+    """No sign of the token for so long: the ring is broken. Above the rest, plus repeats."""
+
+    receive_failure_us: int = 3 * SECOND
+    """A packet missing for so long in spite of all requests (SP-154)."""
+
+    blocked_window_us: int = 2 * SECOND
+    """The window is full and the same member holds it for so long: it is removed (TR-50)."""
+
+    partial_life_us: int = 200 * MILLISECOND
+    """An unreliable message with a part missing is dropped after this (SP-55)."""
+
+    pull_us: int = 15 * MILLISECOND
+    """Recovery asks a holder again after this."""
+
+    pull_fragments: int = 64
+    """A holder answers one request with so many fragments at most."""
+
+    def __post_init__(self) -> None:
+        room = PACKET_OVERHEAD + PIECE_OVERHEAD + ORDER_OVERHEAD
+        if not room + 64 <= self.packet_bytes <= PACKET_BYTES_MAX:
+            raise ConfigError(
+                "packet_bytes", f"{self.packet_bytes} is out of range", f"use {room + 64} to 65507"
+            )
+        if self.member_packets_max > self.ring_packets_max:
+            raise ConfigError(
+                "member_packets_max", "is above ring_packets_max", "lower it or raise the other"
+            )
+        if self.window_packets_low >= self.window_packets_max:
+            raise ConfigError("window_packets_low", "is not below window_packets_max", "lower it")
+        if self.token_loss_us <= self.token_rest_us_max + 4 * self.token_repeat_us:
+            raise ConfigError(
+                "token_loss_us",
+                "leaves no time for a rest and four repeats",
+                "raise it or lower token_rest_us_max",
+            )
+
+    @property
+    def buffered_packets_max(self) -> int:
+        """What a member ever holds (P4): the window, the reserve, and one rotation by which
+        members' knowledge of stability may differ."""
+        return self.window_packets_max + self.control_packets_reserve + self.ring_packets_max

@@ -1,0 +1,332 @@
+"""The stream of a site: one configuration after the other at this daemon.
+
+      Install                        Freeze                      Install
+    ----------> RUNNING  ------------------------> FROZEN  --------------------> RUNNING
+                token, packets,      nothing more of this      deliver what survives,
+                stamping, delivery   configuration is taken    then begin anew
+
+States   RUNNING   the token goes round; or it is lost, and what still comes is taken
+         FROZEN    membership exchanges holdings; only recovery traffic is taken
+Timers   those of the ring (ring.py), and PULL: ask a holder again
+After    docs/protocols/ring.md, docs/protocols/recovery.md
+"""
+
+from enum import StrEnum
+
+from antiphon.core.bundle import Bundle
+from antiphon.core.effects import (
+    Delivered,
+    Emit,
+    Evidence,
+    Freeze,
+    Holdings,
+    Install,
+    Installed,
+    Progress,
+    Recover,
+    Recovered,
+    Settled,
+    Submit,
+    SubmitState,
+    Transitional,
+    Word,
+)
+from antiphon.core.ids import NO_CONFIG, ConfigId, Configuration, Member
+from antiphon.core.machine import Instant, Timers, Wakeup
+from antiphon.core.service import Service
+from antiphon.core.trace import Kind, Level, Record
+from antiphon.protocol.stream.packing import OWN_SESSION, Outbox
+from antiphon.protocol.stream.pull import Pull, answer, fragment_bytes
+from antiphon.protocol.stream.recovery import Plan, holding_runs
+from antiphon.protocol.stream.ring import Ring
+from antiphon.protocol.stream.settings import StreamSettings
+from antiphon.wire.control import Hurry, RecoveryData, RecoveryRequest
+from antiphon.wire.heard import Heard, HeardPacket, HeardToken
+from antiphon.wire.packet import Envelope
+
+PULL = "pull"
+
+FORETASTE_MAX = 256
+"""Packets of a configuration that others installed before me, kept until I follow."""
+
+
+class State(StrEnum):
+    RUNNING = "running"
+    FROZEN = "frozen"
+
+
+class Stream:
+    def __init__(
+        self, me: Member, settings: StreamSettings, envelope: Envelope, level: Level
+    ) -> None:
+        self._me = me
+        self._settings = settings
+        self._envelope = envelope
+        self._level = level
+        self._outbox = Outbox(settings.packet_bytes, settings.large_bundles_max)
+        self._timers = Timers()
+        self.state = State.FROZEN
+        self._ring: Ring | None = None
+
+        # Valid while FROZEN. `_pull` is there from Recover to Install; `_foretaste` holds
+        # packets of the attempt, and is empty unless I am recovered for it.
+        self._pull: Pull | None = None
+        self._recovered: ConfigId = NO_CONFIG
+        self._foretaste: list[HeardPacket | HeardToken] = []
+
+    def deadline(self) -> Instant:
+        own = self._timers.deadline()
+        if self._ring is None or self.state == State.FROZEN:
+            return own
+        return min(own, self._ring.timers.deadline())
+
+    def skip(self, gap: Instant) -> None:
+        """The process stood still for so long."""
+        self._timers.shift(gap)
+        if self._ring is not None:
+            self._ring.timers.shift(gap)
+
+    def handle(self, now: Instant, event: Word | Wakeup) -> list[Word]:
+        match event:
+            case HeardToken():
+                return self._hear_token(now, event)
+            case HeardPacket():
+                return self._hear_packet(now, event)
+            case Wakeup():
+                return self._wake(now)
+            case Submit(bundle, priority):
+                self._outbox.push(bundle, priority)
+                return self._work(now)
+            case SubmitState(body):
+                self._outbox.put_state(self._state_bundle(body))
+                return self._work(now)
+            case Settled(config):
+                return self._settle(now, config)
+            case Heard(sender, Hurry(config)):
+                return self._hear_hurry(now, sender, config)
+            case Heard(sender, RecoveryRequest() as request):
+                return self._hear_request(now, sender, request)
+            case Heard(sender, RecoveryData() as data):
+                return self._hear_data(now, sender, data)
+            case Freeze(attempt):
+                return self._freeze(attempt)
+            case Recover():
+                return self._recover(now, event)
+            case Install(configuration, evidence):
+                return self._install(now, configuration, evidence)
+        raise AssertionError(f"{event!r} in {self.state}")
+
+    # RUNNING
+
+    def _work(self, now: Instant) -> list[Word]:
+        if self.state == State.FROZEN or self._ring is None:
+            return []
+        return self._ring.work(now)
+
+    def _settle(self, now: Instant, config: ConfigId) -> list[Word]:
+        if self._ring is None or self._ring.configuration.id != config:
+            return []  # settled only at its very end; that configuration is gone
+        self._ring.settled = True
+        return self._work(now)
+
+    def _hear_token(self, now: Instant, event: HeardToken) -> list[Word]:
+        ring = self._ring_of(event.config)
+        if ring is None:
+            return self._hear_stranger(now, event.sender, event.config, event)
+        return self._dropped_or(now, event.sender, ring.hear_token(now, event.token))
+
+    def _hear_packet(self, now: Instant, event: HeardPacket) -> list[Word]:
+        packet = event.packet
+        ring = self._ring_of(packet.config)
+        sender = Member(packet.sender, packet.incarnation)
+        if ring is None:
+            return self._hear_stranger(now, sender, packet.config, event)
+        return self._dropped_or(now, sender, ring.hear_packet(now, packet, event.raw))
+
+    def _hear_hurry(self, now: Instant, sender: Member, config: ConfigId) -> list[Word]:
+        ring = self._ring_of(config)
+        if ring is None:
+            return self._drop(now, sender, "other_configuration")
+        return ring.hear_hurry(now)
+
+    def _ring_of(self, config: ConfigId) -> Ring | None:
+        """The ring, if it runs and is that configuration's."""
+        ring = self._ring
+        if self.state == State.FROZEN or ring is None or ring.configuration.id != config:
+            return None
+        return ring
+
+    def _hear_stranger(
+        self, now: Instant, sender: Member, config: ConfigId, event: HeardPacket | HeardToken
+    ) -> list[Word]:
+        """Not of the configuration that runs here. If it is the one I am ready for, others
+        have installed it already, and so will I: keep the packet until then."""
+        if self.state == State.FROZEN and config == self._recovered:
+            if len(self._foretaste) < FORETASTE_MAX:
+                self._foretaste.append(event)
+            return [Evidence(config)]
+        frozen = self._ring is not None and config == self._ring.configuration.id
+        return self._drop(now, sender, "frozen" if frozen else "other_configuration")
+
+    def _wake(self, now: Instant) -> list[Word]:
+        effects: list[Word] = []
+        if self.state == State.RUNNING and self._ring is not None:
+            effects += self._ring.wake(now)
+        for _ in self._timers.due(now):
+            if self._pull is not None and self._pull.missing:
+                effects += self._pull.requests(self._envelope)
+                self._timers.set(PULL, now + self._settings.pull_us)
+        return effects
+
+    # FROZEN
+
+    def _freeze(self, attempt: ConfigId) -> list[Word]:
+        """From here on my report is the truth: nothing is taken or delivered before Install."""
+        self.state = State.FROZEN
+        self._recovered = NO_CONFIG
+        self._foretaste.clear()
+        self._pull = None
+        self._timers.clear(PULL)
+        if self._ring is None:
+            return [Holdings(attempt, (), 0, 0, ())]
+        delivery = self._ring.delivery
+        early = delivery.ahead.copy()
+        early.update(delivery.pledged)
+        held = holding_runs(delivery.held)
+        return [Holdings(attempt, held, delivery.complete, delivery.stable, tuple(early.runs()))]
+
+    def _recover(self, now: Instant, recover: Recover) -> list[Word]:
+        base = self._ring.configuration.id if self._ring is not None else NO_CONFIG
+        place = [member for member, _ in recover.holdings].index(self._me)
+        self._pull = Pull(recover.attempt, base, Plan(recover), place)
+        if self._ring is not None:
+            delivery = self._ring.delivery
+            self._pull.missing = self._pull.plan.missing(delivery.complete, delivery.held)
+        if not self._pull.missing:
+            return self._finish_recovery()
+        self._timers.set(PULL, now + self._settings.pull_us)
+        return list(self._pull.requests(self._envelope))
+
+    def _hear_request(self, now: Instant, sender: Member, request: RecoveryRequest) -> list[Word]:
+        ring = self._ring
+        if self.state != State.FROZEN or ring is None or ring.configuration.id != request.base:
+            return self._drop(now, sender, "other_configuration")
+        size = fragment_bytes(self._settings.packet_bytes)
+        return list(
+            answer(
+                self._envelope,
+                sender.daemon,
+                request,
+                ring.delivery.held,
+                size,
+                self._settings.pull_fragments,
+            )
+        )
+
+    def _hear_data(self, now: Instant, sender: Member, data: RecoveryData) -> list[Word]:
+        pull = self._pull
+        if pull is None or self._ring is None or data.config != pull.attempt:
+            return self._drop(now, sender, "other_configuration")
+        bundle = pull.take(data)
+        if bundle is not None:
+            self._ring.delivery.add(bundle)
+            if not pull.missing:
+                self._timers.clear(PULL)
+                return self._finish_recovery()
+        effects: list[Word] = [Progress(pull.attempt)]
+        if pull.missing and pull.answered(sender.daemon, self._settings.pull_fragments):
+            effects += pull.requests(self._envelope, sender.daemon)
+        return effects
+
+    def _finish_recovery(self) -> list[Word]:
+        """Pledge: if I leave this attempt and others install it, I still deliver what they
+        deliver there."""
+        assert self._pull is not None
+        self._recovered = self._pull.attempt
+        if self._ring is not None:
+            for bundle in self._surviving():
+                self._ring.delivery.pledged.add(bundle.sequence)
+        return [Recovered(self._pull.attempt)]
+
+    def _surviving(self) -> list[Bundle]:
+        assert self._pull is not None and self._ring is not None
+        plan = self._pull.plan
+        return [bundle for bundle in self._ring.delivery.undelivered() if plan.survives(bundle)]
+
+    def _install(self, now: Instant, configuration: Configuration, evidence: str) -> list[Word]:
+        assert self._ring is None or self._recovered == configuration.id
+        effects: list[Word] = []
+        base = NO_CONFIG
+        together: tuple[Member, ...] = (self._me,)
+        if self._ring is not None:
+            assert self._pull is not None
+            base = self._ring.configuration.id
+            together = self._pull.plan.together
+            self._close(now, self._ring, self._pull.plan, effects)
+        self._outbox.restart()
+        self._pull = None
+        self._timers.clear_all()
+        self._recovered = NO_CONFIG
+        self._ring = Ring(
+            self._me, configuration, self._settings, self._envelope, self._outbox, self._level
+        )
+        self.state = State.RUNNING
+        effects.append(self._install_record(now, configuration, base, evidence))
+        effects.append(Installed(configuration, base, together))
+        effects += self._ring.begin(now)
+        foretaste, self._foretaste = self._foretaste, []
+        for event in foretaste:
+            effects += self.handle(now, event)
+        return effects
+
+    def _close(self, now: Instant, ring: Ring, plan: Plan, effects: list[Word]) -> None:
+        """Deliver what survives: as long as it goes in the regular configuration, the rest in
+        the transitional one."""
+        told = False
+        for bundle in self._surviving():
+            if not told and not plan.regular(bundle):
+                told = True
+                self._tell_transitional(now, ring, plan, effects)
+            if self._level == Level.ALL:
+                record = ring.delivery_record(now, Kind.DELIVER, bundle)
+                record.transitional = told
+                effects.append(Emit(record))
+            lineage = plan.lineage if bundle.sequence > plan.complete_to else 0
+            effects.append(Delivered(bundle, told, lineage))
+        if not told:
+            self._tell_transitional(now, ring, plan, effects)
+
+    def _tell_transitional(self, now: Instant, ring: Ring, plan: Plan, effects: list[Word]) -> None:
+        record = self._record(Kind.TRANSITIONAL, now)
+        record.config = ring.configuration.id
+        record.members = plan.together
+        effects.append(Emit(record))
+        effects.append(Transitional(plan.together))
+
+    def _install_record(
+        self, now: Instant, configuration: Configuration, base: ConfigId, evidence: str
+    ) -> Emit:
+        record = self._record(Kind.INSTALL, now)
+        record.config = configuration.id
+        record.base = base
+        record.members = configuration.members
+        record.detail = evidence
+        return Emit(record)
+
+    # What both states share.
+
+    def _state_bundle(self, body: bytes) -> Bundle:
+        return Bundle(self._me, OWN_SESSION, 0, 1, Service.AGREED, body, control=True)
+
+    def _dropped_or(self, now: Instant, sender: Member, outcome: str | list[Word]) -> list[Word]:
+        return self._drop(now, sender, outcome) if isinstance(outcome, str) else outcome
+
+    def _drop(self, now: Instant, sender: Member, reason: str) -> list[Word]:
+        record = self._record(Kind.DROP, now)
+        record.peer = sender.daemon
+        record.reason = reason
+        record.value = 1
+        return [Emit(record)]
+
+    def _record(self, kind: Kind, now: Instant) -> Record:
+        return Record(kind, now, self._me.daemon, self._me.incarnation)
