@@ -69,7 +69,8 @@ def transcript(records: list[Record], show: tuple[Kind, ...]) -> str:
 
 def rewritten(scenario: Scenario, actual: str) -> str:
     """The text of the scenario with this transcript."""
-    return f"{scenario.told}\n{BORDER}\n{actual}"
+    told = scenario.told.rstrip("\n")
+    return f"{told}\n{BORDER}\n{actual}"
 
 
 def line(record: Record) -> str:

@@ -182,6 +182,8 @@ class Session:
             self.app.on_news(self, Closed(reason))
 
     def notify(self, news: News) -> None:
+        if self.stalled and type(news) is Closed:
+            self.end()  # the connection is gone, though the application does not look
         if self.stalled or not self.live:
             return
         if self.lag_us:

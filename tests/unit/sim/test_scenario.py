@@ -37,7 +37,7 @@ def test_a_scenario_is_played_and_rewritten() -> None:
 
 
 def test_a_new_scenario_needs_no_transcript() -> None:
-    scenario = parse_scenario("daemons 2\nuntil 1s")
+    scenario = parse_scenario("daemons 2\nuntil 1s\n")
     assert scenario.expected == ""
     assert rewritten(scenario, "x\n") == "daemons 2\nuntil 1s\n----\nx\n"
 
