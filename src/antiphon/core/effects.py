@@ -245,6 +245,7 @@ class Installed(Word):
     configuration: Configuration
     base: ConfigId
     together: tuple[Member, ...]
+    evidence: str
 
 
 class Freeze(Word):

@@ -59,6 +59,8 @@ from antiphon.wire.ring import read_ring_packet, read_token
 STEPS_MAX = 1_000_000
 """More steps for one event is a bug, not a hang."""
 
+Waiting = deque[tuple[Machine, Any]]
+
 STREAM_TAGS = (Tag.HURRY, Tag.RECOVERY_REQUEST, Tag.RECOVERY_DATA)
 
 
@@ -141,9 +143,7 @@ class Node:
         record.value = 1
         return Emit(record)
 
-    def _run(
-        self, now: Instant, waiting: deque[tuple[Machine, Any]], effects: list[Word]
-    ) -> list[Word]:
+    def _run(self, now: Instant, waiting: Waiting, effects: list[Word]) -> list[Word]:
         """A layer never runs inside another: what one says the next hears in its turn."""
         leaving: list[Word] = []
         self._route(effects, waiting, leaving)
@@ -154,9 +154,7 @@ class Node:
             self._route(machine.handle(now, event), waiting, leaving)
         raise AssertionError("an event does not settle")
 
-    def _route(
-        self, effects: Any, waiting: deque[tuple[Machine, Any]], leaving: list[Word]
-    ) -> None:
+    def _route(self, effects: Any, waiting: Waiting, leaving: list[Word]) -> None:
         for effect in effects:
             machine = self._routes.get(type(effect))
             if machine is not None:

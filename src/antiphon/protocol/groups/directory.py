@@ -86,7 +86,8 @@ class Directory:
         self, states: dict[Member, GroupState], view: ViewId
     ) -> list[tuple[GroupName, Group, dict[SessionId, ViewId]]]:
         """Put everybody's sessions together: (group, joint group, last view of each member)
-        per group whose members do not come from one view with just these members."""
+        per group whose members come from several views. Members that all come from one view
+        are all of that view: whoever else was in it has been cut off under another id."""
         members: dict[GroupName, dict[SessionId, str]] = {}
         last_views: dict[GroupName, dict[SessionId, ViewId]] = {}
         for daemon in sorted(states):
@@ -98,10 +99,9 @@ class Directory:
         changed = []
         joint: dict[GroupName, Group] = {}
         for name in sorted(members):
-            mine = self.groups.get(name)
-            same_view = len(set(last_views[name].values())) == 1
-            if mine is not None and same_view and mine.members.keys() == members[name].keys():
-                joint[name] = mine
+            views = set(last_views[name].values())
+            if len(views) == 1:
+                joint[name] = Group(views.pop(), members[name], 0)
                 continue
             joint[name] = Group(view, members[name], view.position)
             changed.append((name, joint[name], last_views[name]))

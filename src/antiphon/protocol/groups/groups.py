@@ -115,24 +115,21 @@ class Groups:
 
     def handle(self, now: Instant, event: Word | Wakeup) -> list[Word]:
         match event:
-            case Delivered(bundle, transitional, lineage):
-                if bundle.control:
-                    return self._deliver_change(now, bundle, lineage)
-                return self._deliver_messages(now, bundle, transitional)
+            case Delivered():
+                return self._deliver(now, event)
             case Stamped(config, bundle):
                 return list(self._records.send(now, config, bundle))
             case Ask(_, Multicast() as multicast):
                 return self._multicast(now, multicast)
             case Ask(_, Join(session, group)):
                 asking = self._sessions[session]
-                return [self._submit_change(asking, JoinGroup(session, asking.name, group))]
+                return self._submit_change(now, asking, JoinGroup(session, asking.name, group))
             case Ask(_, Leave(session, group)):
-                asking = self._sessions[session]
-                return [self._submit_change(asking, LeaveGroup(session, group))]
+                return self._submit_change(now, self._sessions[session], LeaveGroup(session, group))
             case Ask(_, Opened() as opened):
                 return self._open(opened)
             case Ask(_, Ended(session)):
-                return self._end(session)
+                return self._end(now, session)
             case Transitional(members):
                 return self._become_transitional(now, members)
             case Installed():
@@ -148,11 +145,11 @@ class Groups:
         self._routes.clear()
         return []
 
-    def _end(self, number: int) -> list[Word]:
+    def _end(self, now: Instant, number: int) -> list[Word]:
         session = self._sessions.pop(number)
         del self._private[private_group(session.name, self._me.daemon)]
         self._routes.clear()
-        return [self._submit_change(session, EndSession(number))]
+        return self._submit_change(now, session, EndSession(number))
 
     def _multicast(self, now: Instant, multicast: Multicast) -> list[Word]:
         session = self._sessions[multicast.session]
@@ -171,23 +168,35 @@ class Groups:
             multicast.body,
             self_discard=multicast.self_discard,
         )
-        effects: list[Word] = []
-        if self._level == Level.ALL:
-            effects += self._records.submit(now, bundle)
-        effects.append(Submit(bundle, session.priority))
-        return effects
+        return self._submit(now, session, bundle)
 
     def _submit_change(
-        self, session: LocalSession, change: JoinGroup | LeaveGroup | EndSession
-    ) -> Word:
+        self, now: Instant, session: LocalSession, change: JoinGroup | LeaveGroup | EndSession
+    ) -> list[Word]:
         """One ordered message (SP-35), in line with what the session sent before."""
         session.sent += 1
         body = pack_group_change(change)
         number = session.id.number
         bundle = Bundle(self._me, number, session.sent, 1, Service.AGREED, body, control=True)
-        return Submit(bundle, session.priority)
+        return self._submit(now, session, bundle)
 
-    # Group changes, in the agreed order.
+    def _submit(self, now: Instant, session: LocalSession, bundle: Bundle) -> list[Word]:
+        submit = Submit(bundle, session.priority)
+        if self._level != Level.ALL:
+            return [submit]
+        return [*self._records.submit(now, bundle), submit]
+
+    # What the order brings.
+
+    def _deliver(self, now: Instant, event: Delivered) -> list[Word]:
+        bundle = event.bundle
+        effects: list[Word] = []
+        if self._level == Level.ALL:
+            config = self._configuration.id
+            effects.append(self._records.deliver(now, config, bundle, event.transitional))
+        if bundle.control:
+            return effects + self._deliver_change(now, bundle, event.lineage)
+        return effects + self._deliver_messages(now, bundle, event.transitional)
 
     def _deliver_change(self, now: Instant, bundle: Bundle, lineage: int) -> list[Word]:
         self._last_change = bundle.sequence
@@ -347,7 +356,8 @@ class Groups:
 
     def _become_transitional(self, now: Instant, members: tuple[Member, ...]) -> list[Word]:
         self._coming = members
-        effects: list[Word] = []
+        config = self._configuration.id
+        effects: list[Word] = [self._records.transitional(now, config, members)]
         for name in sorted(self._directory.groups):
             effects += self._signal_if_torn(now, name, self._directory.groups[name])
         return effects
@@ -374,7 +384,7 @@ class Groups:
         self._coming = None
         self._states.clear()
         self._routes.clear()
-        effects: list[Word] = []
+        effects: list[Word] = [self._records.install(now, installed)]
         config = installed.configuration.id
         for name, group, old in self._directory.cut(config, installed.base, installed.together):
             stayed = group.sessions()

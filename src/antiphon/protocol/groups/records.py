@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from zlib import crc32
 
 from antiphon.core.bundle import Bundle
-from antiphon.core.effects import Emit
+from antiphon.core.effects import Emit, Installed
 from antiphon.core.errors import DecodeError
 from antiphon.core.ids import ConfigId, GroupName, Member, SessionId, ViewId
 from antiphon.core.machine import Instant
@@ -51,6 +51,10 @@ class GroupRecords:
         return rows
 
     def submit(self, now: Instant, bundle: Bundle) -> list[Emit]:
+        if bundle.control:
+            row = self._change(Kind.SUBMIT, now, bundle)
+            row.session = bundle.session
+            return [Emit(row)]
         body = read_body(bundle.body, bundle.count)
         rows = self.messages(Kind.SUBMIT, now, bundle, body, list(body.table))
         for row in rows:
@@ -58,12 +62,17 @@ class GroupRecords:
             row.detail = "discard" if bundle.self_discard else ""
         return [Emit(row) for row in rows]
 
+    def _change(self, kind: Kind, now: Instant, bundle: Bundle) -> Record:
+        """A group change: a message to the daemons, and to no group."""
+        row = self.plain(kind, now)
+        row.origin, row.first, row.count = bundle.origin, bundle.number, bundle.count
+        row.service = bundle.service
+        row.detail = "change"
+        return row
+
     def send(self, now: Instant, config: ConfigId, bundle: Bundle) -> list[Emit]:
         if bundle.control:
-            row = self.plain(Kind.SEND, now)
-            row.origin, row.first, row.count = bundle.origin, bundle.number, bundle.count
-            row.service = bundle.service
-            rows = [row]
+            rows = [self._change(Kind.SEND, now, bundle)]
         else:
             body = read_body(bundle.body, bundle.count)
             rows = self.messages(Kind.SEND, now, bundle, body, list(body.table))
@@ -82,6 +91,29 @@ class GroupRecords:
             row.session = session
             row.views = tuple(self._view_of(name) for name in row.groups)
         return [Emit(row) for row in rows]
+
+    def deliver(self, now: Instant, config: ConfigId, bundle: Bundle, transitional: bool) -> Emit:
+        row = self.plain(Kind.DELIVER, now)
+        row.config = config
+        row.sequence, row.stamp = bundle.sequence, bundle.stamp
+        row.origin, row.first, row.count = bundle.origin, bundle.number, bundle.count
+        row.service = bundle.service
+        row.transitional = transitional
+        return Emit(row)
+
+    def transitional(self, now: Instant, config: ConfigId, members: tuple[Member, ...]) -> Emit:
+        row = self.plain(Kind.TRANSITIONAL, now)
+        row.config = config
+        row.members = members
+        return Emit(row)
+
+    def install(self, now: Instant, installed: Installed) -> Emit:
+        row = self.plain(Kind.INSTALL, now)
+        row.config = installed.configuration.id
+        row.base = installed.base
+        row.members = installed.configuration.members
+        row.detail = installed.evidence
+        return Emit(row)
 
     def view(
         self,

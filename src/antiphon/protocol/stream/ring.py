@@ -136,16 +136,21 @@ class Ring:
         if self._impossible(token):
             return "impossible_token"
         self._token_seen = token.sequence
-        self._rotation_us = now - self._passed_at
         self.timers.clear(REPEAT)
         self.timers.set(LOSS, now + self._settings.token_loss_us)
         self._notice_quiet(token)
+        round_us = now - self._passed_at
+        if not self._quiet_rotations:
+            self._rotation_us = round_us
         if self._leader == self._me.daemon and self._quiet_rotations >= QUIET_ROTATIONS:
-            self._held_token = token
-            self.timers.clear(LOSS)
-            self.timers.set(VISIT, now + self._rest_us)
+            # A token that was lost and repeated has rested long enough on its way.
+            rest = min(self._rest_us, self._settings.token_rest_us_max - round_us)
             self._rest_us = min(2 * self._rest_us, self._settings.token_rest_us_max)
-            return []
+            if rest > 0:
+                self._held_token = token
+                self.timers.clear(LOSS)
+                self.timers.set(VISIT, now + rest)
+                return []
         return self._visit(now, token)
 
     def hear_packet(self, now: Instant, packet: RingPacket, raw: bytes) -> str | list[Word]:
@@ -174,7 +179,7 @@ class Ring:
             if bundle is not None:
                 self._clock.see(bundle.stamp)
                 self.delivery.add(bundle)
-        self._deliver(now, effects)
+        self._deliver(effects)
         return effects
 
     def wake(self, now: Instant) -> list[Word]:
@@ -200,7 +205,7 @@ class Ring:
         self._window.learn(arrived)
         self._clock.see(token.site_stamp)
         effects: list[Word] = []
-        self._deliver(now, effects)  # stamps must be above all that clients have seen
+        self._deliver(effects)  # stamps must be above all that clients have seen
         packets, unanswered = self._answer(token.requests)
         repeated = len(packets)
         packets += self._send_new(now, token, repeated, effects)
@@ -214,7 +219,7 @@ class Ring:
         effects += [Broadcast(packet) for packet in before]
         self._pass(now, token, effects)
         effects += [Broadcast(packet) for packet in packets[len(before) :]]
-        self._deliver(now, effects)
+        self._deliver(effects)
         self._release(now, effects)
         return effects
 
@@ -359,52 +364,26 @@ class Ring:
 
     # Delivery and release.
 
-    def _deliver(self, now: Instant, effects: list[Word]) -> None:
-        for bundle in self.delivery.take():
-            if self._all:
-                effects.append(Emit(self.delivery_record(now, Kind.DELIVER, bundle)))
-            effects.append(Delivered(bundle, False))
+    def _deliver(self, effects: list[Word]) -> None:
+        effects += [Delivered(bundle, False) for bundle in self.delivery.take()]
 
     def _deliver_unreliable(self, now: Instant, bundle: Bundle, effects: list[Word]) -> None:
         """The moment it is complete, outside of everything else (SP-57)."""
         self.delivery.remember(bundle)
         if self._all:
-            effects.append(Emit(self.delivery_record(now, Kind.COMPLETE, bundle)))
-            effects.append(Emit(self.delivery_record(now, Kind.DELIVER, bundle)))
+            row = self._record(Kind.COMPLETE, now)
+            row.origin, row.first, row.count = bundle.origin, bundle.number, bundle.count
+            effects.append(Emit(row))
         effects.append(Delivered(bundle, False))
-
-    def delivery_record(self, now: Instant, kind: Kind, bundle: Bundle) -> Record:
-        return Record(
-            kind,
-            now,
-            self._me.daemon,
-            self._me.incarnation,
-            config=self.configuration.id,
-            sequence=bundle.sequence,
-            stamp=bundle.stamp,
-            origin=bundle.origin,
-            first=bundle.number,
-            count=bundle.count,
-            service=bundle.service,
-        )
 
     def _release(self, now: Instant, effects: list[Word]) -> None:
         held = len(self._window.packets)
         if self._all and held > self._high_water:
             self._high_water = held + held // 4
-            effects.append(
-                Emit(
-                    Record(
-                        Kind.BUFFERS,
-                        now,
-                        self._me.daemon,
-                        self._me.incarnation,
-                        config=self.configuration.id,
-                        value=held,
-                        limit=self._settings.buffered_packets_max,
-                    )
-                )
-            )
+            row = self._record(Kind.BUFFERS, now)
+            row.value = held
+            row.limit = self._settings.buffered_packets_max
+            effects.append(Emit(row))
         self._window.release(self._link_aru.value)
         self.delivery.release()
 
@@ -469,3 +448,8 @@ class Ring:
             return []
         self._troubled = True
         return [Trouble(reason, accused)]
+
+    def _record(self, kind: Kind, now: Instant) -> Record:
+        row = Record(kind, now, self._me.daemon, self._me.incarnation)
+        row.config = self.configuration.id
+        return row

@@ -262,7 +262,7 @@ class Stream:
             assert self._pull is not None
             base = self._ring.configuration.id
             together = self._pull.plan.together
-            self._close(now, self._ring, self._pull.plan, effects)
+            self._close(self._pull.plan, effects)
         self._outbox.restart()
         self._pull = None
         self._timers.clear_all()
@@ -271,47 +271,25 @@ class Stream:
             self._me, configuration, self._settings, self._envelope, self._outbox, self._level
         )
         self.state = State.RUNNING
-        effects.append(self._install_record(now, configuration, base, evidence))
-        effects.append(Installed(configuration, base, together))
+        effects.append(Installed(configuration, base, together, evidence))
         effects += self._ring.begin(now)
         foretaste, self._foretaste = self._foretaste, []
         for event in foretaste:
             effects += self.handle(now, event)
         return effects
 
-    def _close(self, now: Instant, ring: Ring, plan: Plan, effects: list[Word]) -> None:
+    def _close(self, plan: Plan, effects: list[Word]) -> None:
         """Deliver what survives: as long as it goes in the regular configuration, the rest in
         the transitional one."""
         told = False
         for bundle in self._surviving():
             if not told and not plan.regular(bundle):
                 told = True
-                self._tell_transitional(now, ring, plan, effects)
-            if self._level == Level.ALL:
-                record = ring.delivery_record(now, Kind.DELIVER, bundle)
-                record.transitional = told
-                effects.append(Emit(record))
+                effects.append(Transitional(plan.together))
             lineage = plan.lineage if bundle.sequence > plan.complete_to else 0
             effects.append(Delivered(bundle, told, lineage))
         if not told:
-            self._tell_transitional(now, ring, plan, effects)
-
-    def _tell_transitional(self, now: Instant, ring: Ring, plan: Plan, effects: list[Word]) -> None:
-        record = self._record(Kind.TRANSITIONAL, now)
-        record.config = ring.configuration.id
-        record.members = plan.together
-        effects.append(Emit(record))
-        effects.append(Transitional(plan.together))
-
-    def _install_record(
-        self, now: Instant, configuration: Configuration, base: ConfigId, evidence: str
-    ) -> Emit:
-        record = self._record(Kind.INSTALL, now)
-        record.config = configuration.id
-        record.base = base
-        record.members = configuration.members
-        record.detail = evidence
-        return Emit(record)
+            effects.append(Transitional(plan.together))
 
     # What both states share.
 
