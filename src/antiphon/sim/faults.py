@@ -181,12 +181,14 @@ def _restart(world: World, action: Action) -> None:
 
 
 def _pause(world: World, action: Action) -> None:
+    """Pauses that overlap are one pause, to the end of the last."""
     host = _host(world, action)
     life = host.life
+    host.paused_until = max(host.paused_until, world.now + action.duration)
     world.pause(host)
 
     def resume() -> None:
-        if host.life == life:
+        if host.life == life and world.now >= host.paused_until:
             world.resume(host)
 
     world.call_at(world.now + action.duration, resume)

@@ -56,6 +56,7 @@ class Host:
         "spins",
         "held",
         "paused",
+        "paused_until",
         "busy",
         "cost",
         "token_first",
@@ -91,6 +92,7 @@ class Host:
         self.broadcast: list[Link] = []
         self.sample = b""  # the last packet that left, for those who inject variations
         self.oldest = b""  # the first one ever
+        self.paused_until = 0
         self.slots: dict[int, Session] = {}
         self.clear()
 

@@ -92,6 +92,7 @@ class World(Engine):
         if host.node is not None or host.dead:
             return
         host.life += 1
+        host.paused_until = 0
         host.member = member = host.new_member(self.now)
         rng = self.derive(f"node {host.id} {host.life}")
         stored = dict(host.disk.contents)

@@ -104,6 +104,11 @@ def test_a_pause_ends_with_the_life_of_the_node() -> None:
     assert stage.times(2) == [], "the resume of the first pause is not for the second life"
 
 
+def test_pauses_that_overlap_are_one() -> None:
+    stage = Stage("daemons 2\nat 5ms pause 2 20ms\nat 8ms pause 2 2ms\nuntil 35ms")
+    assert stage.times(2) == [25, 25, 30]
+
+
 def test_storms_end() -> None:
     stage = Stage("daemons 2\nat 15ms loss 1.0 20ms\nuntil 55ms")
     assert stage.times(2) == [10, 40, 50]
