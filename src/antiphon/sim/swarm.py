@@ -1,0 +1,167 @@
+"""The swarm: a whole scenario drawn from a seed.
+
+The seed chooses which kinds of trouble there are at all, not only when: a mix of everything
+in every run would hide what two kinds alone can do.
+"""
+
+from dataclasses import replace
+from random import Random
+
+from antiphon.core.machine import MILLISECOND, SECOND
+from antiphon.sim.action import SESSION_VERBS, Action
+from antiphon.sim.disk import DiskSettings
+from antiphon.sim.episodes import CHANGES, NUISANCES, Episode, Stage, stuck_client
+from antiphon.sim.network import NetworkSettings
+from antiphon.sim.notation import Link
+from antiphon.sim.script import Script, Step
+from antiphon.sim.trial import NodeVariant, Trial
+from antiphon.sim.workload import WorkloadSettings
+
+DAEMONS = (3, 4, 5, 6, 7, 8, 9)
+DAEMON_WEIGHTS = (30, 26, 20, 10, 6, 4, 4)
+"""Most faults show with few daemons, and a run costs by their square."""
+
+SESSIONS = 3
+FIRST_FAULT_US = 900 * MILLISECOND
+QUIET_US = 11 * SECOND
+UNTIL_US = 20 * SECOND
+SEND_UNTIL_US = QUIET_US + 2 * SECOND
+MESSAGES_WISHED = 320
+FAULTS_MIN = 5
+KINDS_MIN = 3
+
+
+def draw(seed: int) -> Trial:
+    """The scenario of this seed, for ever the same."""
+    rng = Random(f"{seed} swarm")
+    daemons = rng.choices(DAEMONS, DAEMON_WEIGHTS)[0]
+    stage = Stage(rng, daemons, SESSIONS, rng.randrange(2, 6))
+    episodes = _choose_episodes(rng)
+    variant = _draw_variant(rng)
+    if stuck_client in episodes:
+        variant = replace(variant, backlog_max=rng.randrange(10, 60))
+    script = Script(
+        seed=seed,
+        daemons=daemons,
+        sessions=SESSIONS,
+        network=_draw_network(rng),
+        disk=DiskSettings(),
+        workload=_draw_workload(rng, stage),
+        steps=_draw_steps(stage, episodes),
+        quiet=QUIET_US,
+        until=UNTIL_US,
+    )
+    return Trial(script, variant)
+
+
+def faults(script: Script) -> list[str]:
+    """The kinds of the faults of a script, one entry for each fault."""
+    return [step.action.verb for step in script.steps if step.action.verb not in SESSION_VERBS]
+
+
+def _choose_episodes(rng: Random) -> list[Episode]:
+    changes = rng.sample(CHANGES, rng.randrange(2, 5))
+    return changes + rng.sample(NUISANCES, rng.randrange(1, 5))
+
+
+def _draw_steps(stage: Stage, episodes: list[Episode]) -> tuple[Step, ...]:
+    """Episodes one after the other, sometimes one on top of the other."""
+    rng = stage.rng
+    steps = _draw_beginning(stage)
+    changes = [episode for episode in episodes if episode in CHANGES]
+    at = FIRST_FAULT_US
+    turn = 0
+    while at < QUIET_US - SECOND:
+        told = changes if turn % 2 == 0 else episodes
+        steps += rng.choice(told)(stage, at)
+        at += stage.span(200, 2_400)
+        turn += 1
+    inside = [step for step in steps if step.time < QUIET_US - 50 * MILLISECOND]
+    inside += _make_up(stage, inside)
+    return tuple(sorted(inside, key=lambda step: step.time))
+
+
+def _draw_beginning(stage: Stage) -> list[Step]:
+    """All at once, one after the other, or with links of different length."""
+    rng = stage.rng
+    steps: list[Step] = []
+    draw = rng.random()
+    if draw < 0.25:
+        for host in stage.hosts(rng.randrange(1, stage.daemons)):
+            steps.append(Step(0, Action("crash", host=host)))
+            steps.append(Step(stage.span(10, 800), Action("restart", host=host)))
+    elif draw < 0.4:
+        for source in stage.hosts(2):
+            link = Link(source, 0, rng.random() < 0.5)
+            shift = rng.randrange(100, 8_000)
+            steps.append(Step(0, Action("delay", link=link, shift=shift, duration=QUIET_US)))
+    elif draw < 0.44:
+        source, target = stage.hosts(2)
+        link = Link(source, target, rng.random() < 0.7)
+        steps.append(Step(stage.span(0, 5_000), Action("break", link=link)))
+    return steps
+
+
+def _make_up(stage: Stage, steps: list[Step]) -> list[Step]:
+    """Enough faults of enough kinds, whatever was drawn."""
+    wanted = ("crash", "restart", "pause")
+    verbs = [step.action.verb for step in steps if step.action.verb not in SESSION_VERBS]
+    if len(verbs) >= FAULTS_MIN and len(set(verbs)) >= KINDS_MIN:
+        return []
+    host = stage.host()
+    at = QUIET_US - 2 * SECOND
+    made = [
+        Step(at, Action("crash", host=host)),
+        Step(at + 700 * MILLISECOND, Action("restart", host=host)),
+    ]
+    pause_at = at + 1_200 * MILLISECOND
+    duration = stage.span(50, 600)
+    made += [Step(pause_at, Action("pause", host=stage.host(), duration=duration))]
+    assert {step.action.verb for step in made} == set(wanted)
+    return made
+
+
+def _draw_network(rng: Random) -> NetworkSettings:
+    """Latency from a switch to another town; loss from none to much."""
+    latency = int(50 * 100 ** rng.random())
+    loss = round(0.1 * rng.random() ** 3, 4) if rng.random() < 0.5 else 0.0
+    return NetworkSettings(
+        latency_us=latency,
+        jitter_us=int(latency * rng.choice((0, 0.2, 1))),
+        loss=loss,
+        duplicate=0.01 if rng.random() < 0.15 else 0.0,
+        reorder=0.02 if rng.random() < 0.15 else 0.0,
+        bandwidth_bits=rng.choice((10, 100)) * 1_000_000 if rng.random() < 0.15 else 0,
+    )
+
+
+def _draw_workload(rng: Random, stage: Stage) -> WorkloadSettings:
+    seconds = SEND_UNTIL_US / SECOND
+    rate = MESSAGES_WISHED / (stage.daemons * seconds)
+    return WorkloadSettings(
+        rate=round(rate, 2),
+        until_us=SEND_UNTIL_US,
+        groups=stage.groups,
+        replies=rng.choice((0.0, 0.02, 0.05)),
+        large=rng.choice((0.0, 0.0, 0.0, 0.02)),
+        churn=rng.choice((0.05, 0.15, 0.3)),
+        slow=rng.choice((0.0, 0.0, 0.3)),
+    )
+
+
+def _draw_variant(rng: Random) -> NodeVariant:
+    variant = NodeVariant()
+    if rng.random() < 0.3:
+        variant = replace(variant, accelerated_packets=rng.randrange(1, 6))
+    if rng.random() < 0.3:
+        variant = replace(variant, packet_bytes=rng.choice((256, 350, 900, 1_400)))
+    if rng.random() < 0.25:
+        low = rng.randrange(2, 8)
+        variant = replace(
+            variant,
+            ring_packets_max=6,
+            member_packets_max=3,
+            window_packets_low=low,
+            window_packets_max=low + rng.randrange(4, 16),
+        )
+    return variant

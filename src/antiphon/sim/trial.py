@@ -1,0 +1,175 @@
+"""A trial: a script and the settings of its nodes, run and judged.
+
+The text of a trial is a script with at most one more line:
+
+    node packet-bytes=256 accelerated-packets=4
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from random import Random
+from time import perf_counter
+
+import msgspec
+
+from antiphon.check import Violation, judge
+from antiphon.core.ids import DaemonId, Member
+from antiphon.core.trace import Kind, Record
+from antiphon.protocol.node import Node
+from antiphon.protocol.presets import SIMULATION, NodeSettings
+from antiphon.sim.faults import Run, run
+from antiphon.sim.notation import Tokens, read_amounts, write_amounts
+from antiphon.sim.script import Script, parse_script
+
+NODE = "node"
+BUG = "BUG"
+"""In place of a promise: a node raised, which breaks every promise it had made."""
+
+LIVENESS = ("P1", "P2")
+EVENTS_MAX = 250_000
+"""Far above what any drawn scenario needs: a run that comes here does not settle."""
+
+Planter = Callable[[Node], None]
+"""Changes a new node before it starts: plants a fault, or listens."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeVariant:
+    """What of SIMULATION a trial may set differently."""
+
+    packet_bytes: int = SIMULATION.stream.packet_bytes
+    accelerated_packets: int = SIMULATION.stream.accelerated_packets
+    ring_packets_max: int = SIMULATION.stream.ring_packets_max
+    member_packets_max: int = SIMULATION.stream.member_packets_max
+    window_packets_low: int = SIMULATION.stream.window_packets_low
+    window_packets_max: int = SIMULATION.stream.window_packets_max
+    backlog_max: int = SIMULATION.sessions.backlog_max
+
+    def settings(self, daemons: int) -> NodeSettings:
+        stream = replace(
+            SIMULATION.stream,
+            packet_bytes=self.packet_bytes,
+            accelerated_packets=self.accelerated_packets,
+            ring_packets_max=self.ring_packets_max,
+            member_packets_max=self.member_packets_max,
+            window_packets_low=self.window_packets_low,
+            window_packets_max=self.window_packets_max,
+        )
+        return replace(
+            SIMULATION,
+            daemons=tuple(map(DaemonId, range(1, daemons + 1))),
+            stream=stream,
+            sessions=replace(SIMULATION.sessions, backlog_max=self.backlog_max),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """`str` gives the text that reads back as this trial."""
+
+    script: Script
+    variant: NodeVariant = field(default_factory=NodeVariant)
+
+    def __str__(self) -> str:
+        if self.variant == NodeVariant():
+            return str(self.script)
+        return f"{NODE} {write_amounts(self.variant)}\n{self.script}"
+
+
+def parse_trial(text: str) -> Trial:
+    """Read a trial; ConfigError names the line."""
+    lines = text.splitlines()
+    variant = NodeVariant()
+    for number, line in enumerate(lines, 1):
+        tokens = Tokens(number, line)
+        if tokens.skip(NODE):
+            variant = read_amounts(tokens, NodeVariant)
+            lines[number - 1] = ""
+    return Trial(parse_script("\n".join(lines)), variant)
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What a trial came to, small enough to send between processes."""
+
+    seed: int
+    violations: tuple[Violation, ...]
+    exhausted: bool
+    events: int
+    messages: int
+    configurations: int
+    transitional_deliveries: int
+    recoveries_aborted: int
+    seconds: float
+    """Of this process, with records and judges."""
+
+    @property
+    def stuck(self) -> bool:
+        """It did not come to rest, or not where it should."""
+        return self.exhausted or any(found.promise in LIVENESS for found in self.violations)
+
+    @property
+    def safety(self) -> tuple[Violation, ...]:
+        """What is broken for good, whatever would have come later."""
+        return tuple(found for found in self.violations if found.promise not in LIVENESS)
+
+    @property
+    def failed(self) -> bool:
+        return self.exhausted or bool(self.violations)
+
+    @property
+    def promises(self) -> list[str]:
+        return sorted({found.promise for found in self.violations})
+
+
+def play(
+    trial: Trial, plant: Planter | None = None, events_max: int = EVENTS_MAX
+) -> tuple[Run, Outcome]:
+    """Run a trial and judge it."""
+    began = perf_counter()
+    settings = trial.variant.settings(trial.script.daemons)
+
+    def make_node(member: Member, rng: Random) -> Node:
+        node = Node(member, settings, rng)
+        if plant is not None:
+            plant(node)
+        return node
+
+    played = run(trial.script, make_node, events_max=events_max)
+    violations = _violations(played)
+    return played, _outcome(played, violations, perf_counter() - began)
+
+
+def _violations(played: Run) -> tuple[Violation, ...]:
+    bugs = [Violation(BUG, f"daemon {bug.node}", bug.time, bug.trace) for bug in played.bugs]
+    ended = played.script.quiet is not None and not played.exhausted
+    return (*bugs, *judge(played.records, ended=ended))
+
+
+def _outcome(played: Run, violations: tuple[Violation, ...], seconds: float) -> Outcome:
+    configurations, transitional, aborted = _count(played.records)
+    return Outcome(
+        played.script.seed,
+        violations,
+        played.exhausted,
+        played.events,
+        played.messages,
+        configurations,
+        transitional,
+        aborted,
+        seconds,
+    )
+
+
+def _count(records: list[Record]) -> tuple[int, int, int]:
+    """Configurations installed, deliveries in transitional ones, attempts given up."""
+    installed = set()
+    transitional = aborted = 0
+    for record in records:
+        kind = record.kind
+        if kind is Kind.DELIVER:
+            transitional += record.transitional
+        elif kind is Kind.INSTALL:
+            installed.add(record.config)
+        elif kind is Kind.ABORT:
+            aborted += 1
+    return len(installed), transitional, aborted
