@@ -18,7 +18,7 @@ from antiphon.core.effects import (
 )
 from antiphon.core.ids import NOBODY, Configuration, DaemonId, Member
 from antiphon.core.machine import Instant, Timers
-from antiphon.core.service import Service
+from antiphon.core.service import ORDERED, Service
 from antiphon.core.trace import Kind, Level, Record
 from antiphon.protocol.stream.assembly import Assembly, DuplicateFilter
 from antiphon.protocol.stream.delivery import Delivery
@@ -79,6 +79,7 @@ class Ring:
         self._duplicates = DuplicateFilter()
         self._clock = LamportClock()
         self._session_last: dict[int, int] = {}
+        self._session_past: dict[int, tuple[int, int]] = {}
 
         # The token. Invariant: at most one of "I hold it" and "REPEAT is running".
         self._held_token: Token | None = None
@@ -132,7 +133,7 @@ class Ring:
     def hear_token(self, now: Instant, token: Token) -> str | list[Word]:
         """Effects, or why the token is dropped."""
         if token.sequence <= self._token_seen:
-            return "old_token"
+            return self._pass_again(now, token) or "old_token"
         if self._impossible(token):
             return "impossible_token"
         self._token_seen = token.sequence
@@ -152,6 +153,19 @@ class Ring:
                 self.timers.set(VISIT, now + rest)
                 return []
         return self._visit(now, token)
+
+    def _pass_again(self, now: Instant, token: Token) -> list[Word]:
+        """My predecessor repeats what I passed on: perhaps it was lost behind me. Not too
+        soon, or a doubled token would chase the true one round the ring for ever."""
+        lost_behind_me = token.sequence == self._passed - 1 and self.timers.running(REPEAT)
+        if not lost_behind_me or now - self._passed_at < self._repeat_us():
+            return []
+        return self._repeat(now)
+
+    def _repeat(self, now: Instant) -> list[Word]:
+        self._passed_at = now
+        self.timers.set(REPEAT, now + self._repeat_us())
+        return [Send(self._next, self._passed_packet)]
 
     def hear_packet(self, now: Instant, packet: RingPacket, raw: bytes) -> str | list[Word]:
         """Effects, or why the packet is dropped."""
@@ -188,8 +202,7 @@ class Ring:
             if name == VISIT and self._held_token is not None:
                 effects += self._end_rest(now)
             elif name == REPEAT:
-                effects.append(Send(self._next, self._passed_packet))
-                self.timers.set(REPEAT, now + self._repeat_us())
+                effects += self._repeat(now)
             elif name == LOSS:
                 effects += self._report(now, TOKEN_LOSS, NOBODY)
             elif name == PARTIAL:
@@ -301,8 +314,11 @@ class Ring:
 
     def _stamp(self, token: Token, bundle: Bundle) -> None:
         """Give a bundle its place (SP-74 to SP-78, SP-186)."""
-        bundle.early_past = self.delivery.early_past
-        bundle.order_past = self.delivery.order_past
+        # Its past is what this daemon delivered and what the session itself sent, delivered
+        # or not: others may learn of this bundle before those.
+        early, ordered = self._session_past.get(bundle.session, (0, 0))
+        bundle.early_past = max(self.delivery.early_past, early)
+        bundle.order_past = max(self.delivery.order_past, ordered)
         bundle.after_change = token.last_change
         if bundle.service == Service.UNRELIABLE:
             return  # takes nothing of the order: a lost one must leave no gap (X-33)
@@ -312,6 +328,11 @@ class Ring:
         bundle.stamp = token.site_stamp
         bundle.previous = self._session_last.get(bundle.session, 0)
         self._session_last[bundle.session] = bundle.sequence
+        if bundle.service in ORDERED:
+            ordered = bundle.sequence
+        else:
+            early = bundle.sequence
+        self._session_past[bundle.session] = (early, ordered)
         if bundle.control:
             token.last_change = bundle.sequence
 
@@ -358,7 +379,9 @@ class Ring:
         head = self._envelope.head(Tag.TOKEN)
         self._passed_packet = pack_token(head, self._config_bytes, token)
         effects.append(Send(self._next, self._passed_packet))
-        rest = self._settings.token_rest_us_max if self._quiet_rotations else 0
+        # In a quiet ring the token will rest with the leader before it comes back to me.
+        rests = self._quiet_rotations and self._leader != self._me.daemon
+        rest = self._settings.token_rest_us_max if rests else 0
         self.timers.set(REPEAT, now + rest + self._repeat_us())
         self.timers.set(LOSS, now + self._settings.token_loss_us)
 
