@@ -280,10 +280,13 @@ class Network:
             self._settle_all()
 
     def calm(self) -> None:
-        """End everything that may end: what is broken or lost for ever stays so."""
+        """End everything that may end: what is broken or lost for ever stays so, but nothing
+        more is lost."""
         self._storms.clear()
         for link in self._links.values():
-            link.filters = [filter for filter in link.filters if filter.for_ever]
+            link.filters = [filter for filter in link.filters if filter.victims]
+            for filter in link.filters:
+                filter.times = 0
         self._settle_all()
         self.heal()
 

@@ -201,15 +201,19 @@ def test_a_packet_lost_for_ever_is_lost_in_every_copy_and_no_other_is() -> None:
     assert not lost.spent(1 << 59)
 
 
-def test_what_is_lost_for_ever_stays_so_when_all_is_calm() -> None:
+def test_what_is_lost_for_ever_stays_so_when_all_is_calm_but_no_more_is_lost() -> None:
     world = silent_world(NetworkSettings())
     links = world.network.links(ONE, TWO)
+    lost = Filter(Tag.DATA, 2, 1 << 60, for_ever=True)
+    world.network.add_filter(lost, links)
     world.network.add_filter(Filter(Tag.DATA, 1, 1 << 60, for_ever=True), links)
     world.network.add_filter(Filter(Tag.HELLO, 1, 1 << 60), links)
     world.network.start_storm("loss", 1.0, links)
+    assert lost.drops(0, ring_packet(7, 3))
     world.network.calm()
-    assert [filter.for_ever for filter in links[0].filters] == [True]
-    assert links[0].loss == 0
+    assert links[0].filters == [lost] and links[0].loss == 0
+    assert lost.drops(0, ring_packet(7, 4))
+    assert not lost.drops(0, ring_packet(8, 4))
 
 
 @pytest.mark.parametrize("make", [damaged, of_another_cluster, of_another_version])
