@@ -36,21 +36,31 @@ class Machine(Protocol):
 
 
 class Timers:
-    """Named deadlines of one machine."""
+    """Named deadlines of one machine. The earliest is remembered: it is asked for after
+    every step, and few steps change it."""
 
-    __slots__ = ("_at",)
+    __slots__ = ("_at", "_earliest")
 
     def __init__(self) -> None:
         self._at: dict[str, Instant] = {}
+        self._earliest: Instant | None = NEVER
 
     def set(self, name: str, at: Instant) -> None:
+        earliest = self._earliest
+        if earliest is not None:
+            if at <= earliest:
+                self._earliest = at
+            elif self._at.get(name) == earliest:
+                self._earliest = None
         self._at[name] = at
 
     def clear(self, name: str) -> None:
-        self._at.pop(name, None)
+        if self._at.pop(name, None) == self._earliest:
+            self._earliest = None
 
     def clear_all(self) -> None:
         self._at.clear()
+        self._earliest = NEVER
 
     def at(self, name: str) -> Instant:
         """When it is due; NEVER if it is not set."""
@@ -61,15 +71,21 @@ class Timers:
 
     def due(self, now: Instant) -> list[str]:
         """Take out what is due, earliest first; equal ones by name."""
+        if self.deadline() > now:
+            return []
         found = sorted((at, name) for name, at in self._at.items() if at <= now)
         for _, name in found:
             del self._at[name]
+        self._earliest = None
         return [name for _, name in found]
 
     def deadline(self) -> Instant:
-        return min(self._at.values(), default=NEVER)
+        if self._earliest is None:
+            self._earliest = min(self._at.values(), default=NEVER)
+        return self._earliest
 
     def shift(self, gap: Instant) -> None:
         """We did not run for `gap`: nobody else is to blame for that time."""
         for name in self._at:
             self._at[name] += gap
+        self._earliest = None

@@ -43,7 +43,7 @@ from antiphon.core.effects import (
 )
 from antiphon.core.errors import DecodeError
 from antiphon.core.ids import Member
-from antiphon.core.machine import WAKEUP, Instant, Machine, Wakeup
+from antiphon.core.machine import NEVER, WAKEUP, Instant, Machine, Wakeup
 from antiphon.core.trace import Kind, Record
 from antiphon.protocol.groups.groups import Groups
 from antiphon.protocol.membership.membership import Membership
@@ -82,12 +82,8 @@ class Node:
         self._profiles: dict[str, Machine] = {STRONG: self.groups, **(profiles or {})}
         names = tuple(sorted(self._profiles))
         self.sessions = Sessions(me, settings.sessions, names, settings.level)
-        self._machines: list[Machine] = [
-            self.membership,
-            self.stream,
-            self.sessions,
-            *self._profiles.values(),
-        ]
+        self._timed: list[Machine] = [self.membership, self.stream, *(profiles or {}).values()]
+        self._deadline: Instant = NEVER
         self._routes: dict[type, Machine] = {
             **dict.fromkeys((Submit, SubmitState, Settled, Freeze, Recover, Install), self.stream),
             **dict.fromkeys((Holdings, Progress, Recovered, Evidence, Trouble), self.membership),
@@ -97,20 +93,20 @@ class Node:
         }
 
     def deadline(self) -> Instant:
-        return min(machine.deadline() for machine in self._machines)
+        return self._deadline
 
     def start(self, now: Instant) -> list[Word]:
         return self._run(now, deque(), self.membership.start(now))
 
     def handle(self, now: Instant, event: Word | Wakeup) -> list[Word]:
-        late = now - self.deadline()
+        late = now - self._deadline
         if late > self._settings.pause_us:
             self.membership.skip(now, late)
             self.stream.skip(late)
         if isinstance(event, Received):
             return self._receive(now, event.packet)
         if isinstance(event, Wakeup):
-            due = [machine for machine in self._machines if machine.deadline() <= now]
+            due = [machine for machine in self._timed if machine.deadline() <= now]
             return self._run(now, deque((machine, WAKEUP) for machine in due), [])
         return self._run(now, deque([(self._routes[type(event)], event)]), [])
 
@@ -149,6 +145,7 @@ class Node:
         self._route(effects, waiting, leaving)
         for _ in range(STEPS_MAX):
             if not waiting:
+                self._deadline = min([machine.deadline() for machine in self._timed])
                 return leaving
             machine, event = waiting.popleft()
             self._route(machine.handle(now, event), waiting, leaving)

@@ -158,7 +158,7 @@ class Ring:
         """My predecessor repeats what I passed on: perhaps it was lost behind me. Not too
         soon, or a doubled token would chase the true one round the ring for ever."""
         lost_behind_me = token.sequence == self._passed - 1 and self.timers.running(REPEAT)
-        if not lost_behind_me or now - self._passed_at < self._repeat_us():
+        if not lost_behind_me or now - self._passed_at < self._repeat_us() // 2:
             return []
         return self._repeat(now)
 
