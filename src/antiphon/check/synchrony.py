@@ -4,7 +4,7 @@ from antiphon.check.findings import Findings, and_more
 from antiphon.check.history import ConfigStay, ViewStay, config_name, view_name
 from antiphon.check.pieces import Piece
 from antiphon.check.reading import Reading
-from antiphon.core.ids import PRIVATE_MARK, ConfigId, GroupName, ViewId
+from antiphon.core.ids import ConfigId, GroupName, ViewId
 from antiphon.core.service import Service
 
 
@@ -46,7 +46,7 @@ def _same_view(reading: Reading, findings: Findings) -> None:
 
     The regular and the transitional part of a view are one view here. A message that was
     stamped where nobody was known in the group is for nobody. Messages to one session
-    (private groups) are in no view.
+    (private groups) are in no view, and only they.
     """
     for (position, _, run), session, group, view in reading.astray:
         stay = session.within.get((group, view)) if view is not None else None
@@ -62,7 +62,7 @@ def _same_view(reading: Reading, findings: Findings) -> None:
                     continue  # D1
                 for group, view in zip(record.groups, record.views, strict=False):
                     sent = piece.views.get(group)
-                    if sent != view or (sent is None and not group.startswith(PRIVATE_MARK)):
+                    if sent != view:
                         told = (
                             f"{session} is handed {piece} in {view_name(view)} of {group!r}; "
                             f"it was sent in {view_name(sent)} at {reading.time(piece.sent)}"

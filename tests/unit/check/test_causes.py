@@ -2,6 +2,7 @@
 
 import pytest
 
+from antiphon.core.ids import SessionId
 from antiphon.core.service import Service
 from antiphon.core.trace import Cause, Kind
 from tests.unit.check.story import Pair
@@ -114,3 +115,22 @@ def test_a_reliable_message_has_no_place_relative_to_views_beyond_d4() -> None:
     story.go_on()
     story.hand(message, story.bob, views=(old,))
     assert story.broken() == ["D2", "D4"]
+
+
+def test_a_session_may_enter_by_a_network_change_only_if_it_asked_to() -> None:
+    story = Pair()
+    cid = story.session(story.two, 2)
+    story.change("h", cid)
+    assert story.broken() == ["D7"]
+    story = Pair()
+    cid = story.session(story.two, 2)
+    story.tell(Kind.JOIN, cid, groups=("h",))
+    story.change("h", cid)
+    assert story.broken() == []
+
+
+def test_a_join_of_a_session_that_never_opened_breaks_d7() -> None:
+    story = Pair()
+    ghost = SessionId(story.two.daemon, story.two.incarnation, 9)
+    story.change("g", story.ann, story.bob, ghost, who=(story.ann, story.bob), cause=Cause.JOIN)
+    assert story.broken() == ["D7"]

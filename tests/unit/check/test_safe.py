@@ -1,6 +1,7 @@
 """S6: what one delivers, all that count deliver."""
 
 from antiphon.core.service import Service
+from antiphon.core.trace import Kind
 from tests.unit.check.story import Message, Pair
 
 
@@ -140,4 +141,38 @@ def test_a_sender_that_discards_owes_nothing_of_its_own() -> None:
     story = Pair()
     message = story.send(story.ann, Service.SAFE, "g", detail="discard")
     story.receive(message, story.one, story.two, story.bob)
+    assert story.broken() == []
+
+
+def test_a_member_that_never_came_and_crashed_owes_nothing() -> None:
+    story = Pair()
+    story.install(story.one, story.two, who=(story.one,))
+    story.deliver(story.own(story.one, Service.SAFE), story.one)
+    story.stop(story.two)
+    assert story.broken() == []
+
+
+def view_that_bob_misses(story: Pair) -> None:
+    """A safe message in a view that only ann installs, though bob is in it."""
+    story.change("g", story.ann, story.bob, who=(story.ann,))
+    message = story.send(story.ann, Service.SAFE, "h", "g")
+    story.records[-1].views = (None, story.view[story.ann, "g"])
+    story.receive(message, story.one, story.two, story.ann)
+
+
+def test_a_session_that_never_came_to_the_view_owes_a_safe_message() -> None:
+    story = Pair()
+    view_that_bob_misses(story)
+    assert story.broken(ended=False) == []
+    assert story.broken() == ["S6"]
+
+
+def test_a_session_that_never_came_to_the_view_and_is_gone_owes_nothing() -> None:
+    story = Pair()
+    view_that_bob_misses(story)
+    story.close(story.bob)
+    assert story.broken() == []
+    story = Pair()
+    story.tell(Kind.LEAVE, story.bob, groups=("g",))
+    view_that_bob_misses(story)
     assert story.broken() == []

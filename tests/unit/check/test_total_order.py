@@ -205,3 +205,14 @@ def test_a_session_that_joined_later_has_no_hole() -> None:
     story.say(Service.AGREED)
     assert story.broken() == []
     assert story.records[-1].kind is Kind.HAND
+
+
+def test_a_group_without_members_makes_nobody_an_outsider() -> None:
+    story = Pair()
+    first = story.send(story.ann, Service.AGREED, "empty", "g")
+    second = story.send(story.bob, Service.AGREED, "empty", "g")
+    for message in (first, second):
+        story.receive(message, story.one, story.two, story.ann)
+    story.hand(second, story.bob)
+    story.hand(first, story.bob)
+    assert story.broken() == ["S5"]
