@@ -46,6 +46,7 @@ from antiphon.core.ids import NO_CONFIG, NOBODY, ConfigId, Configuration, Daemon
 from antiphon.core.machine import Instant, Timers, Wakeup
 from antiphon.core.trace import Kind, Record
 from antiphon.protocol.membership.attempt import Attempt, Collection, holdings_of, state_message
+from antiphon.protocol.membership.evidence import evidence
 from antiphon.protocol.membership.parties import Picture
 from antiphon.protocol.membership.peers import Peers
 from antiphon.protocol.membership.penalties import Penalties
@@ -72,7 +73,6 @@ ATTEMPT = "attempt"
 EXPIRE = "expire"
 
 BACKOFF_DOUBLINGS_MAX = 4
-REASON_CHARACTERS_MAX = 1024
 
 
 class State(StrEnum):
@@ -343,7 +343,9 @@ class Membership:
         self._counter += 1
         config = ConfigId(self._epoch, self._me.daemon, self._me.incarnation, self._counter)
         configuration = Configuration(config, self._wish)
-        cause, text = self._why(now, hellos)
+        own = f"{self._trouble} by {self._accused}" if self._accused else self._trouble
+        heard_at = self._peers.last_heard
+        cause, text = evidence(now, self._me, own, self.installed, self._wish, hellos, heard_at)
         effects = [
             self._emit(
                 now, Kind.ATTEMPT, config=config, members=self._wish, reason=cause, detail=text
@@ -353,32 +355,6 @@ class Membership:
         self._collection = Collection(self._require_attempt())
         propose = Propose(config, self._wish, text)
         return effects + self._to_others(self._wish, propose) + accepting
-
-    def _why(self, now: Instant, hellos: dict[Member, Hello]) -> tuple[str, str]:
-        """The cause in a word, and the evidence in a line: who accused whom, who was heard
-        when."""
-        texts: list[str] = []
-        causes: list[str] = []
-        if self._trouble:
-            causes.append(self._trouble)
-            accused = f" by {self._accused}" if self._accused else ""
-            texts.append(f"{self._me.daemon} has {self._trouble}{accused}")
-        for member in self._wish:
-            if member != self._me and hellos[member].trouble:
-                causes.append("reported_trouble")
-                texts.append(f"{member.daemon} has {hellos[member].trouble}")
-        known = dict(self.installed.members)
-        for member in self._wish:
-            if member not in self.installed.members:
-                again = member.daemon in known
-                causes.append("restart" if again else "stranger")
-                texts.append(f"{member.daemon} {'restarted' if again else 'appeared'}")
-        for member in self.installed.members:
-            if member not in self._wish:
-                causes.append("departure")
-                silence = (now - self._peers.last_heard(member.daemon)) // 1000
-                texts.append(f"{member.daemon} is gone, last Hello {silence} ms ago")
-        return (causes or ["attempt_timeout"])[0], "; ".join(texts)[:REASON_CHARACTERS_MAX]
 
     def _hear_state(self, now: Instant, sender: Member, state: StateMessage) -> list[Word]:
         collection = self._collection
@@ -440,8 +416,9 @@ class Membership:
         return [*self._enter(now, State.COLLECT, reason), Freeze(configuration.id)]
 
     def _take_holdings(self, now: Instant, holdings: Holdings) -> list[Word]:
-        attempt = self._require_attempt()
-        assert holdings.attempt == attempt.id
+        attempt = self._attempt
+        if attempt is None or holdings.attempt != attempt.id:
+            return []  # of an attempt that a higher one replaced in the same step
         attempt.mine = state_message(holdings, self.installed.id)
         return self._to_coordinator(now, attempt.mine)
 
@@ -474,7 +451,8 @@ class Membership:
         return []
 
     def _take_recovered(self, now: Instant, config: ConfigId) -> list[Word]:
-        assert self._attempt is not None and config == self._attempt.id
+        if self.state != State.RECOVER or config != self._require_attempt().id:
+            return []  # as above
         self._timers.set(ATTEMPT, now + self._settings.attempt_us)
         return self._enter(now, State.READY, "") + self._to_coordinator(now, Ready(config))
 
@@ -509,7 +487,7 @@ class Membership:
         self._penalties.forgive_strikes()
         self._timers.clear(ATTEMPT)
         self._timers.clear(REPEAT)
-        self._peers.trust_ring(configuration, self._me)
+        self._peers.trust_ring(now, configuration, self._me)
         self._hello_by(now)
         effects = self._enter(now, State.OPERATIONAL, evidence)
         effects.append(Install(configuration, evidence))

@@ -20,6 +20,7 @@ class Peers:
     def __init__(self, hear_us: int) -> None:
         self._hear_us = hear_us
         self._peers: dict[DaemonId, Peer] = {}
+        self._gone: dict[Member, Instant] = {}
 
     def hear(self, now: Instant, sender: Member, hello: Hello) -> bool | str:
         """Whether this Hello brings anything new, or why it is refused."""
@@ -42,8 +43,9 @@ class Peers:
         """Of everybody whose word counts."""
         return {peer.member: peer.hello for peer in self._peers.values() if self._fresh(now, peer)}
 
-    def trust_ring(self, configuration: Configuration, me: Member) -> None:
+    def trust_ring(self, now: Instant, configuration: Configuration, me: Member) -> None:
         """A new ring runs: all its members hear each other and follow its leader."""
+        self._gone.clear()
         for peer in self._peers.values():
             peer.backed = False
         daemons = configuration.daemons
@@ -59,7 +61,7 @@ class Peers:
         )
         for member in configuration.members:
             if member != me:
-                self._peers[member.daemon] = Peer(member, hello, 0, True)
+                self._peers[member.daemon] = Peer(member, hello, now, True)
 
     def doubt_ring(self, now: Instant) -> None:
         """The ring stops for a change: from now on its members count by their Hellos."""
@@ -70,15 +72,21 @@ class Peers:
 
     def forget_ring(self) -> None:
         """The ring stands still: only who says Hello from now on is there."""
+        self._gone.update({peer.member: peer.at for peer in self._peers.values() if peer.backed})
         self._peers = {daemon: peer for daemon, peer in self._peers.items() if not peer.backed}
 
     def forget(self, daemon: DaemonId) -> None:
         """It did not answer; let it say Hello again."""
-        self._peers.pop(daemon, None)
+        peer = self._peers.pop(daemon, None)
+        if peer is not None:
+            self._gone[peer.member] = peer.at
 
-    def last_heard(self, daemon: DaemonId) -> Instant:
-        peer = self._peers.get(daemon)
-        return peer.at if peer is not None else 0
+    def last_heard(self, member: Member) -> Instant:
+        """Its last Hello, or the install of the ring it was in."""
+        peer = self._peers.get(member.daemon)
+        if peer is not None and peer.member == member:
+            return peer.at
+        return self._gone.get(member, 0)
 
     def next_silence(self, now: Instant) -> Instant | None:
         """When the first of those who are counted by their Hellos would be silent too long."""

@@ -1,0 +1,41 @@
+"""Why a configuration changes, in a word for counting and in a line for people."""
+
+from collections.abc import Callable, Mapping
+
+from antiphon.core.ids import Configuration, Member
+from antiphon.core.machine import MILLISECOND, Instant
+from antiphon.wire.control import Hello
+
+CHARACTERS_MAX = 1024
+
+
+def evidence(
+    now: Instant,
+    me: Member,
+    own_trouble: str,
+    installed: Configuration,
+    wish: tuple[Member, ...],
+    hellos: Mapping[Member, Hello],
+    last_heard: Callable[[Member], Instant],
+) -> tuple[str, str]:
+    """The first cause, and everything that speaks for the change: who has which trouble,
+    who appeared, who is gone and when it was heard last."""
+    found: list[tuple[str, str]] = []
+    if own_trouble:
+        found.append((own_trouble.split()[0], f"{me.daemon} has {own_trouble}"))
+    for member in wish:
+        if member != me and hellos[member].trouble:
+            found.append(("reported_trouble", f"{member.daemon} has {hellos[member].trouble}"))
+    known = installed.daemons
+    for member in wish:
+        if member not in installed.members:
+            again = member.daemon in known
+            what = ("restart", "restarted") if again else ("stranger", "appeared")
+            found.append((what[0], f"{member.daemon} {what[1]}"))
+    for member in installed.members:
+        if member not in wish:
+            silence = (now - last_heard(member)) // MILLISECOND
+            found.append(("departure", f"{member.daemon} is gone, unheard for {silence} ms"))
+    if not found:
+        found.append(("unfinished", "an attempt did not come to its end"))
+    return found[0][0], "; ".join(text for _, text in found)[:CHARACTERS_MAX]
