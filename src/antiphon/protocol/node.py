@@ -27,6 +27,7 @@ from antiphon.core.effects import (
     Join,
     Leave,
     Multicast,
+    Persisted,
     Progress,
     Received,
     Recover,
@@ -60,6 +61,9 @@ STEPS_MAX = 1_000_000
 """More steps for one event is a bug, not a hang."""
 
 Waiting = deque[tuple[Machine, Any]]
+
+KEY_MARK = "/"
+"""What a profile stores it stores under its own name: `profile/key`."""
 
 STREAM_TAGS = (Tag.HURRY, Tag.RECOVERY_REQUEST, Tag.RECOVERY_DATA)
 
@@ -108,6 +112,9 @@ class Node:
         if isinstance(event, Wakeup):
             due = [machine for machine in self._timed if machine.deadline() <= now]
             return self._run(now, deque((machine, WAKEUP) for machine in due), [])
+        if isinstance(event, Persisted):
+            profile = event.key.partition(KEY_MARK)[0]
+            return self._run(now, deque([(self._profiles[profile], event)]), [])
         return self._run(now, deque([(self._routes[type(event)], event)]), [])
 
     def _receive(self, now: Instant, packet: bytes) -> list[Word]:

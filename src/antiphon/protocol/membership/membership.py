@@ -47,6 +47,7 @@ from antiphon.core.machine import Instant, Timers, Wakeup
 from antiphon.core.trace import Kind, Record
 from antiphon.protocol.membership.attempt import Attempt, Collection, holdings_of, state_message
 from antiphon.protocol.membership.evidence import evidence
+from antiphon.protocol.membership.pace import Pace
 from antiphon.protocol.membership.parties import Picture
 from antiphon.protocol.membership.peers import Peers
 from antiphon.protocol.membership.penalties import Penalties
@@ -128,9 +129,7 @@ class Membership:
         self._wish: tuple[Member, ...] = ()
         self._failures = 0
         self._no_attempt_before: Instant = 0
-        self._changed_at: Instant = 0
-        self._alerted_until: Instant = 0
-        self._hello_at: Instant = 0
+        self._pace = Pace(settings)
 
     def deadline(self) -> Instant:
         return self._timers.deadline()
@@ -138,7 +137,7 @@ class Membership:
     def start(self, now: Instant) -> list[Word]:
         """Begin alone; whoever else is there will be found (TR-75)."""
         self._epoch = self._counter = 1
-        self._changed_at = now
+        self._pace.changed_at = now
         self._accepted = ConfigId(1, self._me.daemon, self._me.incarnation, 1)
         configuration = Configuration(self._accepted, (self._me,))
         return [*self._enter_operational(now, configuration, "start"), *self._say_hello(now)]
@@ -191,7 +190,7 @@ class Membership:
         if in_my_ring and hello.trouble == GatherReason.BLOCKED_WINDOW:
             self._join_accusation(now, hello)
         if hello.alert:
-            self._alerted_until = now + 2 * self._settings.hello_us
+            self._pace.answer(now)
             self._hello_by(now + self._settings.hello_us)
         if not self._timers.running(EXPIRE):
             self._timers.set(EXPIRE, now + self._settings.hear_us)
@@ -219,7 +218,7 @@ class Membership:
         before = (self._picture.leader, self._picture.clique, self._picture.mutual)
         self._picture = Picture(self._me, hellos)
         if before != (self._picture.leader, self._picture.clique, self._picture.mutual):
-            self._changed_at = now
+            self._pace.changed_at = now
             self._hello_by(now)
         if self._picture.leader != self._me.daemon:
             self._timers.clear(SETTLE)
@@ -260,42 +259,30 @@ class Membership:
 
     def _say_hello(self, now: Instant) -> list[Word]:
         hellos = self._counted(now)
+        alert = self._alert(hellos)
+        calm = self.state == State.OPERATIONAL and self._pace.calm(now)
         hello = Hello(
             self.installed.id,
             self._picture.leader,
-            self._alert(hellos) and not self._calm(now),
+            alert and not calm,
             self._trouble,
             self._accused,
             self._epoch,
             tuple(sorted(hellos)),
             tuple(member.daemon for member in self._picture.clique),
         )
-        self._hello_at = now
         self._timers.clear(HELLO)
-        pause = self._hello_pause(now, hellos)
-        if pause:
-            self._timers.set(HELLO, now + pause)
+        again = self._pace.next(now, alert, calm, self._picture.leader == self._me.daemon)
+        if again is not None:
+            self._timers.set(HELLO, again)
         return [Broadcast(pack_control(self._envelope, hello))]
-
-    def _hello_pause(self, now: Instant, hellos: dict[Member, Hello]) -> int:
-        alert = self._alert(hellos)
-        if (alert and not self._calm(now)) or now < self._alerted_until:
-            return self._settings.hello_us
-        if alert or self._picture.leader == self._me.daemon:
-            return self._settings.hello_slow_us
-        return 0  # a quiet member: the token speaks for it
 
     def _alert(self, hellos: dict[Member, Hello]) -> bool:
         members = self.installed.members
         return self.state != State.OPERATIONAL or any(who not in members for who in hellos)
 
-    def _calm(self, now: Instant) -> bool:
-        """Strangers are there but nothing can be done about them."""
-        quiet = now - self._changed_at > self._settings.calm_us
-        return quiet and self.state == State.OPERATIONAL
-
     def _hello_by(self, at: Instant) -> None:
-        earliest = max(at, self._hello_at + self._settings.hello_gap_us)
+        earliest = self._pace.earliest(at)
         if earliest < self._timers.at(HELLO):
             self._timers.set(HELLO, earliest)
 
@@ -317,7 +304,7 @@ class Membership:
         self._trouble = reason
         self._accused = accused
         self._attempt = None
-        self._changed_at = now
+        self._pace.changed_at = now
         self._timers.clear(ATTEMPT)
         self._timers.clear(REPEAT)
         effects = [self._emit(now, Kind.TROUBLE, reason=reason, peer=accused)]
@@ -483,7 +470,7 @@ class Membership:
         self._trouble = ""
         self._accused = NOBODY
         self._failures = 0
-        self._changed_at = now
+        self._pace.changed_at = now
         self._penalties.forgive_strikes()
         self._timers.clear(ATTEMPT)
         self._timers.clear(REPEAT)
