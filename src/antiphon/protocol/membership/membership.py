@@ -364,7 +364,8 @@ class Membership:
         collection = self._collection
         if collection is None or config != collection.attempt.id:
             return self._drop(now, sender, "other_attempt")
-        self._timers.set(ATTEMPT, now + self._settings.attempt_us)
+        if sender not in collection.ready:  # a repetition is no progress
+            self._timers.set(ATTEMPT, now + self._settings.attempt_us)
         if not collection.add_ready(sender):
             return []
         self._collection = None

@@ -42,6 +42,8 @@ QUIET_ROTATIONS = 2
 """The leader lets the token rest after so many rotations without work: by then every
 member has seen everything stable."""
 
+REPEATS_BEFORE_LOSS = 8
+
 TOKEN_LOSS = "token_loss"
 RECEIVE_FAILURE = "receive_failure"
 BLOCKED_WINDOW = "blocked_window"
@@ -56,6 +58,7 @@ class Ring:
         envelope: Envelope,
         outbox: Outbox,
         level: Level,
+        rotation_us: int,
     ) -> None:
         self.configuration = configuration
         self.timers = Timers()
@@ -87,7 +90,9 @@ class Ring:
         self._passed = 0
         self._passed_at: Instant = 0
         self._passed_packet = b""
-        self._rotation_us = 0
+        self.rotation_us = rotation_us
+        """How long the token takes when it does not rest; slow to fall."""
+
         self._link_aru = UsableAru()
         self._site_aru = UsableAru()
         self._sent_last = 0
@@ -108,7 +113,7 @@ class Ring:
         self._contiguous_moved = self._aru_moved = (0, now)
         self._passed_at = now
         if self._leader != self._me.daemon:
-            self.timers.set(LOSS, now + self._settings.token_loss_us)
+            self.timers.set(LOSS, now + self._loss_us())
             return []
         return self._visit(now, Token(1))
 
@@ -138,11 +143,13 @@ class Ring:
             return "impossible_token"
         self._token_seen = token.sequence
         self.timers.clear(REPEAT)
-        self.timers.set(LOSS, now + self._settings.token_loss_us)
+        self.timers.set(LOSS, now + self._loss_us())
         self._notice_quiet(token)
         round_us = now - self._passed_at
         if not self._quiet_rotations:
-            self._rotation_us = round_us
+            self.rotation_us = min(
+                max(round_us, self.rotation_us * 7 // 8), self._settings.token_loss_us
+            )
         if self._leader == self._me.daemon and self._quiet_rotations >= QUIET_ROTATIONS:
             # A token that was lost and repeated has rested long enough on its way.
             rest = min(self._rest_us, self._settings.token_rest_us_max - round_us)
@@ -383,7 +390,7 @@ class Ring:
         rests = self._quiet_rotations and self._leader != self._me.daemon
         rest = self._settings.token_rest_us_max if rests else 0
         self.timers.set(REPEAT, now + rest + self._repeat_us())
-        self.timers.set(LOSS, now + self._settings.token_loss_us)
+        self.timers.set(LOSS, now + self._loss_us())
 
     # Delivery and release.
 
@@ -436,11 +443,15 @@ class Ring:
         """A packet of a later visit: the token I passed arrived."""
         self.timers.clear(REPEAT)
         if self._held_token is None:
-            self.timers.set(LOSS, now + self._settings.token_loss_us)
+            self.timers.set(LOSS, now + self._loss_us())
 
     def _repeat_us(self) -> int:
-        rotation = min(self._rotation_us, self._settings.token_loss_us // 8)
-        return max(self._settings.token_repeat_us, 2 * rotation)
+        return max(self._settings.token_repeat_us, self.rotation_us * 3 // 2)
+
+    def _loss_us(self) -> int:
+        """Time for a rest and several repeats, however slow the ring is."""
+        adapted = self._settings.token_rest_us_max + REPEATS_BEFORE_LOSS * self._repeat_us()
+        return max(self._settings.token_loss_us, adapted)
 
     def _impossible(self, token: Token) -> bool:
         """A token that would take back what I know cannot come from a sane member."""

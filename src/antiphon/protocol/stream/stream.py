@@ -268,7 +268,13 @@ class Stream:
         self._timers.clear_all()
         self._recovered = NO_CONFIG
         self._ring = Ring(
-            self._me, configuration, self._settings, self._envelope, self._outbox, self._level
+            self._me,
+            configuration,
+            self._settings,
+            self._envelope,
+            self._outbox,
+            self._level,
+            self._ring.rotation_us if self._ring is not None else 0,
         )
         self.state = State.RUNNING
         effects.append(Installed(configuration, base, together, evidence))
