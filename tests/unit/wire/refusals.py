@@ -1,0 +1,254 @@
+"""Bytes that no sender writes, each with the reason it is refused for."""
+
+from collections.abc import Callable
+from struct import pack_into
+from typing import Any, NamedTuple
+
+import msgspec
+
+from antiphon.wire.packet import CONFIG_BYTES, HEADER_BYTES
+from antiphon.wire.ring import PACKET_OVERHEAD, PIECE_OVERHEAD, TOKEN_BYTES
+from tests.wire.messages import EXAMPLES, Example
+
+BY_NAME = {example.name: example for example in EXAMPLES}
+
+
+class Refusal(NamedTuple):
+    """`raw`, handed to the decoder of the example `name`, is refused for `reason`."""
+
+    reason: str
+    why: str
+    name: str
+    raw: bytes
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.why}"
+
+
+def rewritten(name: str, at: int, code: str, value: int) -> bytes:
+    """The example with one fixed-size field replaced."""
+    raw = bytearray(BY_NAME[name].raw)
+    pack_into(f">{code}", raw, at, value)
+    return bytes(raw)
+
+
+def respelled(name: str, spell: Callable[[Any], Any], head: int = HEADER_BYTES) -> bytes:
+    """The example's msgpack, opened, changed and spelled again by a plain encoder."""
+    raw = BY_NAME[name].raw
+    return raw[:head] + msgspec.msgpack.encode(spell(msgspec.msgpack.decode(raw[head:])))
+
+
+def with_field(index: int, value: Any) -> Callable[[Any], Any]:
+    return lambda fields: [*fields[:index], value, *fields[index + 1 :]]
+
+
+def swapped(name: str, old: bytes, new: bytes) -> bytes:
+    raw = BY_NAME[name].raw
+    assert raw.count(old) == 1, f"{old!r} is in {name} {raw.count(old)} times"
+    return raw.replace(old, new)
+
+
+def control(reason: str, why: str, name: str, index: int, value: Any) -> Refusal:
+    return Refusal(reason, why, name, respelled(name, with_field(index, value)))
+
+
+def change(reason: str, why: str, name: str, index: int, value: Any) -> Refusal:
+    return Refusal(reason, why, name, respelled(name, with_field(index, value), 0))
+
+
+def field(reason: str, why: str, name: str, at: int, code: str, value: int) -> Refusal:
+    return Refusal(reason, why, name, rewritten(name, at, code, value))
+
+
+TOKEN = HEADER_BYTES + CONFIG_BYTES
+PIECE = PACKET_OVERHEAD
+ORDER = PACKET_OVERHEAD + PIECE_OVERHEAD
+
+TOO_MANY_MEMBERS = [[1, number] for number in range(257)]
+TOO_MANY_RUNS = [[3 * number, 3 * number] for number in range(1, 4098)]
+LONE_MEMBER = [3, 1]
+CONTROL_NAMES = tuple(
+    example.name for example in EXAMPLES if example.decode is BY_NAME["hello"].decode
+)
+CHANGE_NAMES = tuple(
+    example.name for example in EXAMPLES if example.decode is BY_NAME["join_group"].decode
+)
+
+
+def spellings(example: Example, head: int) -> list[Refusal]:
+    """Other spellings of the same message: msgpack knows several, we know one."""
+    raw = example.raw
+    fields = msgspec.msgpack.decode(raw[head:])
+    longer = bytes([raw[head] + 1])
+    extra = raw[:head] + longer + raw[head + 1 :] + b"\x00"
+    return [
+        Refusal("malformed", "trailing byte", example.name, raw + b"\x00"),
+        Refusal("malformed", "one field more", example.name, extra),
+        Refusal("malformed", "cut short", example.name, raw[:-1]),
+        Refusal("malformed", "a field missing", example.name, raw[:head] + b"\x90"),
+        Refusal("malformed", "nothing", example.name, raw[:head]),
+        Refusal(
+            "not_canonical",
+            "array with a two-byte length",
+            example.name,
+            raw[:head] + b"\xdc\x00" + bytes([len(fields)]) + raw[head + 1 :],
+        ),
+    ]
+
+
+SPELLINGS = [
+    *(one for name in CONTROL_NAMES for one in spellings(BY_NAME[name], HEADER_BYTES)),
+    *(one for name in CHANGE_NAMES for one in spellings(BY_NAME[name], 0)),
+    Refusal(
+        "not_canonical",
+        "7 in two bytes",
+        "end_session",
+        swapped("end_session", b"\xcd\x01\x2c", b"\xce\x00\x00\x01\x2c"),
+    ),
+    Refusal(
+        "not_canonical",
+        "text in another length",
+        "join_group",
+        swapped("join_group", b"\xa4anna", b"\xd9\x04anna"),
+    ),
+    Refusal(
+        "not_canonical",
+        "bytes in another length",
+        "recovery_data",
+        swapped("recovery_data", b"\xc4\x08fragment", b"\xc5\x00\x08fragment"),
+    ),
+    Refusal(
+        "malformed",
+        "text that is not UTF-8",
+        "join_group",
+        swapped("join_group", b"anna", b"ann\xff"),
+    ),
+    Refusal(
+        "malformed",
+        "a float for a number",
+        "end_session",
+        swapped("end_session", b"\xcd\x01\x2c", b"\xca\x43\x96\x00\x00"),
+    ),
+]
+
+BOUNDS = [
+    control("malformed", "epoch below 0", "hello", 5, -1),
+    control("malformed", "257 members heard", "hello", 6, TOO_MANY_MEMBERS),
+    control("malformed", "reason of 65 characters", "hello", 3, "r" * 65),
+    control("malformed", "257 in a clique", "hello", 7, list(range(1, 258))),
+    control("malformed", "a member of three numbers", "hello", 6, [[1, 2, 3]]),
+    control("malformed", "alert is no truth value", "hello", 2, 1),
+    control("malformed", "257 members", "propose", 1, TOO_MANY_MEMBERS),
+    control("malformed", "evidence of 2049 characters", "propose", 2, "e" * 2049),
+    control("malformed", "a counter of 33 bits", "ready", 0, [1, 2, 3, 1 << 32]),
+    control("malformed", "a configuration of three numbers", "commit", 0, [1, 2, 3]),
+    control("malformed", "4097 runs", "state", 2, TOO_MANY_RUNS),
+    control("malformed", "a service above safe", "recovery_data", 6, 6),
+    control("malformed", "an unreliable bundle", "recovery_data", 6, 0),
+    control("malformed", "a fragment of 65537 bytes", "recovery_data", 12, bytes(65_537)),
+    control("malformed", "no fragments", "recovery_data", 11, 0),
+    control("malformed", "2^20 + 1 fragments", "recovery_data", 11, (1 << 20) + 1),
+    control("malformed", "five numbers for an order", "recovery_data", 9, [1, 1, 0, 0, 0]),
+    change("malformed", "a change that does not exist", "end_session", 0, 9),
+    change("malformed", "a session of 33 bits", "end_session", 1, 1 << 32),
+    change("malformed", "an empty session name", "join_group", 2, ""),
+    change("malformed", "a session name of 65", "join_group", 2, "n" * 65),
+    change("malformed", "an empty group name", "join_group", 3, ""),
+    change("malformed", "a group name of 256", "join_group", 3, "g" * 256),
+    change("malformed", "an empty group name", "leave_group", 2, ""),
+    change("malformed", "a group name of 256", "leave_group", 2, "g" * 256),
+]
+
+MEANINGS = [
+    control("not_canonical", "heard is not sorted", "hello", 6, [[9, 1], [3, 1]]),
+    control("not_canonical", "heard names one twice", "hello", 6, [LONE_MEMBER, LONE_MEMBER]),
+    control("not_canonical", "clique is not sorted", "hello", 7, [9, 3]),
+    control("not_canonical", "members not sorted", "propose", 1, [[9, 1], [3, 1]]),
+    Refusal(
+        "not_canonical",
+        "states not sorted",
+        "digest",
+        respelled("digest", lambda fields: [fields[0], fields[1][::-1]]),
+    ),
+    control("bad_field", "runs touch", "state", 2, [[1, 2], [3, 4]]),
+    control("bad_field", "a run backwards", "state", 2, [[4, 2]]),
+    control("bad_field", "a run from 0", "state", 5, [[0, 2]]),
+    control("bad_field", "runs over more than 2^20 numbers", "state", 2, [[1, (1 << 20) + 1]]),
+    control("bad_field", "a run to the end of numbers", "state", 2, [[1, (1 << 64) - 1]]),
+    control("bad_field", "a request for nothing", "recovery_request", 3, []),
+    control("bad_field", "a request for too much", "recovery_request", 3, [[1, 1 << 40]]),
+    control("bad_field", "number 0", "recovery_data", 4, 0),
+    control("bad_field", "no message", "recovery_data", 5, 0),
+    control("bad_field", "a fragment behind the last", "recovery_data", 10, 3),
+    control("bad_field", "sequence 0", "recovery_data", 9, [0, 11, 0, 0, 0, 0]),
+    control("bad_field", "stamp below sequence", "recovery_data", 9, [9, 8, 0, 0, 0, 0]),
+    control("bad_field", "past not before", "recovery_data", 9, [9, 11, 9, 0, 0, 0]),
+    Refusal("unknown_tag", "a tag nobody has", "hello", rewritten("hello", 1, "B", 250)),
+    Refusal("unknown_tag", "a tag read elsewhere", "hello", rewritten("hello", 1, "B", 2)),
+]
+
+RING = [
+    Refusal("too_short", "no pieces", "ring_whole", BY_NAME["ring_whole"].raw[:PACKET_OVERHEAD]),
+    Refusal("cut_short", "in a piece's head", "ring_cut", BY_NAME["ring_cut"].raw[: PIECE + 5]),
+    Refusal(
+        "cut_short", "in a piece's order", "ring_whole", BY_NAME["ring_whole"].raw[: ORDER + 5]
+    ),
+    Refusal("cut_short", "in a piece's data", "ring_cut", BY_NAME["ring_cut"].raw[:-1]),
+    Refusal("cut_short", "trailing byte", "ring_whole", BY_NAME["ring_whole"].raw + b"\x00"),
+    field("cut_short", "a length of 4 GB", "ring_cut", PIECE + 20, "I", (1 << 32) - 1),
+    field("bad_field", "an unknown flag", "ring_whole", PIECE, "B", 9),
+    field("bad_field", "a service above safe", "ring_whole", PIECE + 1, "B", 6),
+    field("bad_field", "number 0", "ring_whole", PIECE + 6, "Q", 0),
+    field("bad_field", "no message", "ring_whole", PIECE + 14, "H", 0),
+    field("bad_field", "index 2^20", "ring_whole", PIECE + 16, "I", 1 << 20),
+    field("bad_field", "an empty fragment", "ring_cut", PIECE + 20, "I", 0),
+    field("bad_field", "unreliable on the ring", "ring_whole", PIECE + 1, "B", 0),
+    field("bad_field", "reliable outside of it", "ring_unreliable", PIECE + 1, "B", 4),
+    field("bad_field", "sequence 0", "ring_whole", ORDER, "Q", 0),
+    field("bad_field", "stamp below sequence", "ring_whole", ORDER + 8, "Q", 8),
+    field("bad_field", "previous not before", "ring_whole", ORDER + 16, "Q", 9),
+    field("bad_field", "early past not before", "ring_whole", ORDER + 24, "Q", 9),
+    field("bad_field", "order past not before", "ring_whole", ORDER + 32, "Q", 9),
+    field("bad_field", "change not before", "ring_whole", ORDER + 40, "Q", 9),
+    field("bad_field", "unreliable with a sequence", "ring_unreliable", ORDER, "Q", 1),
+    field("bad_field", "unreliable with a stamp", "ring_unreliable", ORDER + 8, "Q", 1),
+    field("bad_field", "unreliable with a previous", "ring_unreliable", ORDER + 16, "Q", 1),
+]
+
+TOKENS = [
+    Refusal("too_short", "cut", "token_first", BY_NAME["token_first"].raw[: TOKEN_BYTES - 1]),
+    Refusal("wrong_size", "trailing byte", "token_first", BY_NAME["token_first"].raw + b"\x00"),
+    Refusal("wrong_size", "cut", "token_requests", BY_NAME["token_requests"].raw[:-1]),
+    field("wrong_size", "a request that is not there", "token_first", TOKEN_BYTES - 2, "H", 1),
+    field("bad_field", "65 requests", "token_first", TOKEN_BYTES - 2, "H", 65),
+    field("bad_field", "another type", "token_first", TOKEN, "B", 1),
+    field("bad_field", "sequence 0", "token_first", TOKEN + 1, "Q", 0),
+    field("bad_field", "link ARU above the sequence", "token_requests", TOKEN + 17, "Q", 501),
+    field("bad_field", "sequence above the stamp", "token_requests", TOKEN + 37, "Q", 701),
+    field("bad_field", "site ARU above the stamp", "token_requests", TOKEN + 53, "Q", 701),
+    field("bad_field", "change above the sequence", "token_requests", TOKEN + 69, "Q", 621),
+    field("bad_field", "a request for 0", "token_requests", TOKEN_BYTES, "Q", 0),
+    field("bad_field", "a request backwards", "token_requests", TOKEN_BYTES, "Q", 482),
+    field("bad_field", "requests touch", "token_requests", TOKEN_BYTES + 8, "Q", 482),
+    field("bad_field", "a request for the unsent", "token_requests", TOKEN_BYTES + 24, "Q", 501),
+]
+
+ONE = "body_one_destination"
+MANY = "body_destinations"
+BODIES = [
+    Refusal("malformed", "nothing", ONE, b""),
+    Refusal("malformed", "no room for lengths", ONE, BY_NAME[ONE].raw[:20]),
+    Refusal("wrong_size", "trailing byte", ONE, BY_NAME[ONE].raw + b"\x00"),
+    Refusal("wrong_size", "cut", ONE, BY_NAME[ONE].raw[:-1]),
+    field("bad_field", "a table of 65001 bytes", ONE, 0, "I", 65_001),
+    field("malformed", "a table longer than the body", ONE, 0, "I", 65_000),
+    field("malformed", "a table of no destinations", ONE, 4, "H", 0),
+    field("malformed", "a table of more destinations", ONE, 4, "H", 2),
+    field("malformed", "no groups", ONE, 6, "H", 0),
+    field("malformed", "fewer groups", ONE, 6, "H", 1),
+    field("malformed", "an empty group name", ONE, 8, "B", 0),
+    field("malformed", "a group name that is not UTF-8", ONE, 9, "B", 0xFF),
+    field("bad_field", "a destination behind the table", MANY, 30, "H", 2),
+]  # fmt: skip
+
+ALL = [*SPELLINGS, *BOUNDS, *MEANINGS, *RING, *TOKENS, *BODIES]

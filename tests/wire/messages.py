@@ -1,0 +1,211 @@
+"""One example of every message that crosses the network, with its two directions.
+
+`python -m tests.wire.messages` writes golden.txt anew from these; review the diff, and give
+it a line under *Wire* in the changelog: old daemons do not read new bytes.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from antiphon.core.ids import ConfigId, DaemonId, Incarnation, Member, ViewId
+from antiphon.core.service import Service
+from antiphon.wire.body import pack_body, read_body
+from antiphon.wire.control import (
+    Commit,
+    Digest,
+    EndSession,
+    GroupChange,
+    GroupState,
+    Hello,
+    Hurry,
+    JoinGroup,
+    LeaveGroup,
+    MemberState,
+    PacketMessage,
+    Propose,
+    Ready,
+    RecoveryData,
+    RecoveryRequest,
+    SessionState,
+    State,
+    pack_control,
+    pack_group_change,
+    read_control,
+    read_group_change,
+)
+from antiphon.wire.packet import Envelope, Tag, open_header, pack_config
+from antiphon.wire.ring import (
+    CONTROL,
+    LAST,
+    SELF_DISCARD,
+    Piece,
+    RingPacket,
+    Token,
+    pack_piece,
+    pack_ring_packet,
+    pack_token,
+    read_ring_packet,
+    read_token,
+)
+
+GOLDEN = Path(__file__).with_name("golden.txt")
+
+CLUSTER = 0x0123456789ABCDEF
+ME = Member(DaemonId(3), Incarnation(0x18BCFE56800ABCDE))
+OTHER = Member(DaemonId(0xFFFFFFFFFFFFFFFF), Incarnation(5))
+ENVELOPE = Envelope(CLUSTER, ME)
+BASE = ConfigId(6, DaemonId(1), Incarnation(17), 2)
+CONFIG = ConfigId(7, ME.daemon, ME.incarnation, 300)
+HEAD = ENVELOPE.head(Tag.DATA)
+
+
+class Example(NamedTuple):
+    """`decode` opens the bytes, `encode` must give the very same ones again."""
+
+    name: str
+    value: Any
+    encode: Callable[[Any], bytes]
+    decode: Callable[[bytes], Any]
+
+    @property
+    def raw(self) -> bytes:
+        return self.encode(self.value)
+
+
+# What packs and opens each sort of message.
+
+
+def encode_control(message: PacketMessage) -> bytes:
+    return pack_control(ENVELOPE, message)
+
+
+def decode_control(packet: bytes) -> PacketMessage:
+    tag, _, _ = open_header(packet, CLUSTER)
+    return read_control(tag, packet)
+
+
+def encode_ring(packet: RingPacket) -> bytes:
+    head = Envelope(CLUSTER, Member(packet.sender, packet.incarnation)).head(Tag.DATA)
+    pieces = [pack_piece(piece) for piece in packet.pieces]
+    config = pack_config(packet.config)
+    return pack_ring_packet(head, config, packet.token_sequence, packet.link_sequence, pieces)
+
+
+def decode_ring(packet: bytes) -> RingPacket:
+    _, sender, incarnation = open_header(packet, CLUSTER)
+    return read_ring_packet(packet, sender, incarnation)
+
+
+def encode_token(told: tuple[ConfigId, Token]) -> bytes:
+    return pack_token(ENVELOPE.head(Tag.TOKEN), pack_config(told[0]), told[1])
+
+
+def decode_token(packet: bytes) -> tuple[ConfigId, Token]:
+    open_header(packet, CLUSTER)
+    return read_token(packet)
+
+
+def encode_body(told: tuple[Any, ...]) -> bytes:
+    return pack_body(*told)
+
+
+def body_decoder(count: int) -> Callable[[bytes], tuple[Any, ...]]:
+    def decode(raw: bytes) -> tuple[Any, ...]:
+        body = read_body(raw, count)
+        return (body.table, body.destinations, body.kinds, body.payloads)
+
+    return decode
+
+
+def control(name: str, message: PacketMessage) -> Example:
+    return Example(name, message, encode_control, decode_control)
+
+
+def change(name: str, told: GroupChange) -> Example:
+    return Example(name, told, pack_group_change, read_group_change)
+
+
+def ring(name: str, link_sequence: int, *pieces: Piece) -> Example:
+    value = RingPacket(*ME, CONFIG, 70_000, link_sequence, list(pieces))
+    return Example(name, value, encode_ring, decode_ring)
+
+
+def token(name: str, value: Token) -> Example:
+    return Example(name, (CONFIG, value), encode_token, decode_token)
+
+
+def body(name: str, *told: Any) -> Example:
+    return Example(name, told, encode_body, body_decoder(len(told[-1])))
+
+
+HELLO = Hello(CONFIG, DaemonId(3), True, "token_loss", DaemonId(9), 7, (ME, OTHER), (ME.daemon,))
+RUNS = ((1, 1), (3, 400))
+EARLY = ((70_000, 70_001),)
+STATE = State(CONFIG, BASE, RUNS, 400, 2, EARLY)
+DIGEST = Digest(
+    CONFIG,
+    (MemberState(ME, BASE, RUNS, 400, 2, EARLY), MemberState(OTHER, BASE, (), 0, 0, ())),
+)
+DATA = RecoveryData(
+    CONFIG, BASE, OTHER, 4, 5, 6, 4, False, True, (9, 11, 8, 7, 6, 5), 1, 3, b"fragment"
+)
+VIEW = ViewId(BASE, 12, 0xFEDCBA9876543210)
+GROUP_STATE = GroupState(
+    (
+        SessionState(1, "anna", (("alpha", VIEW), ("beta", ViewId(CONFIG, 3, 0)))),
+        SessionState(2, "bert", ()),
+    )
+)
+
+WHOLE = Piece(LAST, Service.AGREED, 1, 10, 2, 0, b"whole", 9, 12, 8, 7, 6, 5)
+EMPTY = Piece(LAST | SELF_DISCARD, Service.RELIABLE, 2, 1, 1, 0, b"", 10, 13, 0, 0, 0, 0)
+CUT = Piece(0, Service.SAFE, 3, 4, 1, 6, b"cut from the middle")
+END = Piece(LAST, Service.SAFE, 3, 4, 1, 7, b"end", 11, 14, 3, 10, 9, 5)
+CHANGE = Piece(LAST | CONTROL, Service.AGREED, 0, 1, 1, 0, b"\x92\x03\x07", 12, 15, 0, 0, 0, 11)
+LOOSE = Piece(LAST, Service.UNRELIABLE, 1, 3, 1, 0, b"loose", 0, 0, 0, 8, 7, 6)
+LOOSE_PART = Piece(0, Service.UNRELIABLE, 1, 4, 1, 0, b"part")
+
+FULL_TOKEN = Token(
+    71_000, 500, 480, DaemonId(3), 37, 620, 700, 650, OTHER.daemon, 12, ((481, 481), (483, 490))
+)
+
+EXAMPLES = (
+    control("hurry", Hurry(CONFIG)),
+    control("hello", HELLO),
+    control("propose", Propose(CONFIG, (ME, OTHER), "3 has token_loss")),
+    control("state", STATE),
+    control("digest", DIGEST),
+    control("recovery_request", RecoveryRequest(CONFIG, BASE, 2, RUNS)),
+    control("recovery_data", DATA),
+    control("ready", Ready(CONFIG)),
+    control("commit", Commit(CONFIG)),
+    change("join_group", JoinGroup(1, "anna", "alpha")),
+    change("leave_group", LeaveGroup(70_000, "βeta")),
+    change("end_session", EndSession(300)),
+    change("group_state", GROUP_STATE),
+    ring("ring_whole", 501, WHOLE),
+    ring("ring_cut", 502, CUT),
+    ring("ring_last", 503, END),
+    ring("ring_packed", 504, EMPTY, END, CHANGE, CUT),
+    ring("ring_unreliable", 0, LOOSE, LOOSE_PART),
+    token("token_first", Token(1)),
+    token("token_requests", FULL_TOKEN),
+    body("body_empty_message", (("alpha",),), (0,), (0,), (b"",)),
+    body("body_one_destination", (("alpha", "beta"),), (0, 0), (7, -1), (b"one", b"three")),
+    body(
+        "body_destinations",
+        (("alpha",), ("alpha", "#anna#3")),
+        (1, 0, 1),
+        (-32768, 0, 32767),
+        (b"one", b"", b"two"),
+    ),
+)
+
+
+def golden_text() -> str:
+    return "".join(f"{example.name} {example.raw.hex()}\n" for example in EXAMPLES)
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(golden_text())
