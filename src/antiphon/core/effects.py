@@ -210,6 +210,12 @@ class SubmitState(Word):
     body: bytes
 
 
+class Forget(Word):
+    """groups -> stream: a session of mine has ended for all; keep nothing of it."""
+
+    session: int
+
+
 class Taken(Word):
     """stream -> sessions: so many bytes of a session's queue were stamped."""
 

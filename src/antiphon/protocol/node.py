@@ -20,6 +20,7 @@ from antiphon.core.effects import (
     Drained,
     Emit,
     Evidence,
+    Forget,
     Freeze,
     Holdings,
     Install,
@@ -89,7 +90,9 @@ class Node:
         self._timed: list[Machine] = [self.membership, self.stream, *(profiles or {}).values()]
         self._deadline: Instant = NEVER
         self._routes: dict[type, Machine] = {
-            **dict.fromkeys((Submit, SubmitState, Settled, Freeze, Recover, Install), self.stream),
+            **dict.fromkeys(
+                (Submit, SubmitState, Settled, Forget, Freeze, Recover, Install), self.stream
+            ),
             **dict.fromkeys((Holdings, Progress, Recovered, Evidence, Trouble), self.membership),
             **dict.fromkeys((Delivered, Stamped, Transitional, Installed), self.groups),
             **dict.fromkeys((Tell, Taken), self.sessions),

@@ -22,6 +22,7 @@ from antiphon.core.effects import (
     Ask,
     Delivered,
     Ended,
+    Forget,
     Installed,
     Join,
     Leave,
@@ -219,7 +220,7 @@ class Groups:
                 effects: list[Word] = []
                 for group in self._directory.groups_of(session):
                     effects += self._leave(now, session, group, view, Cause.DISCONNECT)
-                return effects
+                return [*effects, Forget(number)] if sender == self._me else effects
             case GroupState():
                 return self._take_state(now, sender, change, view)
 

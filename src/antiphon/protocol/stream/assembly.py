@@ -13,6 +13,12 @@ PARTIALS_MAX = 1024
 REMEMBERED = 1024
 """How far back an unreliable bundle is known to have been delivered already."""
 
+TOKEN_LIFE = 10_000
+"""An unreliable packet is too late when the token has made so many hops since."""
+
+SESSIONS_MAX = 1024
+"""Above so many sessions, those silent for that long are forgotten."""
+
 Key = tuple[Member, int, bool, int]
 
 
@@ -95,16 +101,25 @@ def _bundle(sender: Member, piece: Piece, body: bytes) -> Bundle:
 
 
 class DuplicateFilter:
-    """Which unreliable bundles came already: the network may double a packet (SP-54)."""
+    """Which unreliable bundles came already: the network may double a packet (SP-54).
+
+    Packets are refused when the token has made TOKEN_LIFE hops since they were sent, so
+    what a session sent longer ago can be forgotten.
+    """
 
     def __init__(self) -> None:
-        self._seen: dict[tuple[Member, int], RangeSet] = {}
+        self._seen: dict[tuple[Member, int], tuple[RangeSet, int]] = {}
 
-    def first_time(self, bundle: Bundle) -> bool:
-        seen = self._seen.setdefault((bundle.sender, bundle.session), RangeSet())
+    def first_time(self, bundle: Bundle, token_sequence: int) -> bool:
+        key = (bundle.sender, bundle.session)
+        seen, latest = self._seen.get(key, (RangeSet(), 0))
         number = bundle.number
         if number in seen or (seen and number <= seen.last() - REMEMBERED):
             return False
         seen.add(number)
         seen.remove_run(1, seen.last() - REMEMBERED)
+        self._seen[key] = (seen, max(latest, token_sequence))
+        if len(self._seen) > SESSIONS_MAX:
+            horizon = token_sequence - TOKEN_LIFE
+            self._seen = {key: entry for key, entry in self._seen.items() if entry[1] > horizon}
         return True

@@ -21,6 +21,9 @@ from antiphon.core.service import ORDERED, Service
 
 SessionKey = tuple[int, int]
 
+MARKS_MAX = 256
+"""Above so many, marks behind the cursor are forgotten: the cursor says the same (SP-61)."""
+
 
 class Delivery:
     """Bundles of one configuration at one daemon.
@@ -92,7 +95,7 @@ class Delivery:
     def _early(self, bundle: Bundle) -> bool:
         if bundle.service == Service.RELIABLE:
             return True
-        if bundle.previous > self._marks.get((bundle.sender.daemon, bundle.session), 0):
+        if not self._follows_on(bundle):
             return False
         return bundle.service == Service.FIFO or self._past_delivered(bundle)
 
@@ -117,17 +120,28 @@ class Delivery:
             self.early_past = max(self.early_past, bundle.sequence, bundle.early_past)
             self.order_past = max(self.order_past, bundle.order_past)
 
+    def _follows_on(self, bundle: Bundle) -> bool:
+        """Everything earlier of its session is delivered."""
+        if bundle.previous <= self.cursor:
+            return True
+        return bundle.previous <= self._marks.get((bundle.sender.daemon, bundle.session), 0)
+
     def _mark(self, bundle: Bundle) -> None:
         """Keep, per session, up to where its bundles are delivered without a gap."""
         key = (bundle.sender.daemon, bundle.session)
-        mark = self._marks.get(key, 0)
-        links = self._links.setdefault(key, {})
-        links[bundle.previous] = bundle.sequence
-        while (following := links.pop(mark, None)) is not None:
-            mark = following
+        links = self._links.get(key)
+        if not self._follows_on(bundle):
+            if links is None:
+                links = self._links[key] = {}
+            links[bundle.previous] = bundle.sequence
+            return
+        mark = bundle.sequence
+        if links is not None:
+            while (following := links.pop(mark, None)) is not None:
+                mark = following
+            if not links:
+                del self._links[key]
         self._marks[key] = mark
-        if not links:
-            del self._links[key]
 
     def make_stable(self, stamp: int) -> None:
         """Every member holds everything up to `stamp`."""
@@ -139,6 +153,8 @@ class Delivery:
         while self.released < min(self.stable, self.cursor):
             self.released += 1
             del self.held[self.released]
+        if len(self._marks) > MARKS_MAX:
+            self._marks = {key: mark for key, mark in self._marks.items() if mark > self.cursor}
 
     def undelivered(self) -> list[Bundle]:
         """Held and not delivered, in order."""

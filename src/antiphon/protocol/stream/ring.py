@@ -20,7 +20,7 @@ from antiphon.core.ids import NOBODY, Configuration, DaemonId, Member
 from antiphon.core.machine import Instant, Timers
 from antiphon.core.service import ORDERED, Service
 from antiphon.core.trace import Kind, Level, Record
-from antiphon.protocol.stream.assembly import Assembly, DuplicateFilter
+from antiphon.protocol.stream.assembly import TOKEN_LIFE, Assembly, DuplicateFilter
 from antiphon.protocol.stream.delivery import Delivery
 from antiphon.protocol.stream.packing import Filled, Outbox, Stamp
 from antiphon.protocol.stream.settings import StreamSettings
@@ -186,13 +186,7 @@ class Ring:
         sender = Member(packet.sender, packet.incarnation)
         effects: list[Word] = []
         if not link:
-            for piece in packet.pieces:
-                bundle = self._assembly.add(now, sender, piece)
-                if bundle is not None and self._duplicates.first_time(bundle):
-                    self._deliver_unreliable(now, bundle, effects)
-            if self._assembly.unreliable_partials() and not self.timers.running(PARTIAL):
-                self.timers.set(PARTIAL, now + self._settings.partial_life_us)
-            return effects
+            return self._hear_unreliable(now, sender, packet)
         if not self._window.store(link, raw):
             return "duplicate"
         for piece in packet.pieces:
@@ -202,6 +196,26 @@ class Ring:
                 self.delivery.add(bundle)
         self._deliver(effects)
         return effects
+
+    def _hear_unreliable(
+        self, now: Instant, sender: Member, packet: RingPacket
+    ) -> str | list[Word]:
+        sent = packet.token_sequence
+        if sent <= self._token_seen - TOKEN_LIFE:
+            return "too_late"
+        effects: list[Word] = []
+        for piece in packet.pieces:
+            bundle = self._assembly.add(now, sender, piece)
+            if bundle is not None and self._duplicates.first_time(bundle, sent):
+                self._deliver_unreliable(now, bundle, effects)
+        if self._assembly.unreliable_partials() and not self.timers.running(PARTIAL):
+            self.timers.set(PARTIAL, now + self._settings.partial_life_us)
+        return effects
+
+    def forget(self, session: int) -> None:
+        """It will never send again."""
+        self._session_last.pop(session, None)
+        self._session_past.pop(session, None)
 
     def wake(self, now: Instant) -> list[Word]:
         effects: list[Word] = []

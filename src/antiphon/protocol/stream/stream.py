@@ -18,11 +18,13 @@ from antiphon.core.effects import (
     Delivered,
     Emit,
     Evidence,
+    Forget,
     Freeze,
     Holdings,
     Install,
     Installed,
     Progress,
+    ReadFirst,
     Recover,
     Recovered,
     Settled,
@@ -102,6 +104,10 @@ class Stream:
                 return self._work(now)
             case Settled(config):
                 return self._settle(now, config)
+            case Forget(session):
+                if self._ring is not None:
+                    self._ring.forget(session)
+                return []
             case Heard(sender, Hurry(config)):
                 return self._hear_hurry(now, sender, config)
             case Heard(sender, RecoveryRequest() as request):
@@ -277,6 +283,7 @@ class Stream:
             self._ring.rotation_us if self._ring is not None else 0,
         )
         self.state = State.RUNNING
+        effects.append(ReadFirst(token=self._settings.accelerated_packets > 0))
         effects.append(Installed(configuration, base, together, evidence))
         effects += self._ring.begin(now)
         foretaste, self._foretaste = self._foretaste, []
