@@ -6,6 +6,7 @@ from antiphon.check.causes import judge_causes
 from antiphon.check.configurations import judge_configurations
 from antiphon.check.findings import Findings, Violation
 from antiphon.check.integrity import judge_integrity
+from antiphon.check.load import judge_load
 from antiphon.check.ordering import judge_ordering
 from antiphon.check.progress import judge_progress
 from antiphon.check.reading import Reading
@@ -25,6 +26,7 @@ JUDGES = (
     judge_total_order,
     judge_safe,
     judge_progress,
+    judge_load,
 )
 
 

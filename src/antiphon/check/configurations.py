@@ -4,6 +4,7 @@ from antiphon.check.findings import Findings
 from antiphon.check.history import ConfigStay, ViewStay, config_name, view_name
 from antiphon.check.reading import Reading
 from antiphon.core.ids import NO_CONFIG, ConfigId, Member, SessionId, ViewId
+from antiphon.core.trace import Cause
 
 
 def judge_configurations(reading: Reading, findings: Findings) -> None:
@@ -17,6 +18,8 @@ def judge_configurations(reading: Reading, findings: Findings) -> None:
         _comrades(config, stays, reading, findings)
     for view_stays in reading.views.values():
         _together(view_stays, findings)
+        for view_stay in view_stays:
+            _transitional_told(view_stay, findings)
 
 
 def _agreement_on_configurations(reading: Reading, findings: Findings) -> None:
@@ -148,6 +151,24 @@ def _together(stays: list[ViewStay], findings: Findings) -> None:
                     f"{view_name(other.old)}"
                 )
                 findings.add("D6", session, stay.position, told)
+
+
+def _transitional_told(stay: ViewStay, findings: Findings) -> None:
+    """D6: a session that goes on without some member of its old view was told that the old
+    view became transitional, else it takes what it got there for delivered to all of it.
+
+    Only a network change parts members; who joins, leaves or closes parts nobody.
+    """
+    old = stay.previous
+    if old is None or stay.record.reason != Cause.NETWORK or old.signalled < stay.position:
+        return
+    parted = set(old.members) - set(stay.record.together)
+    if parted:
+        told = (
+            f"{stay.session} goes from {view_name(old.view)} to {view_name(stay.view)} of "
+            f"{stay.group!r} without {_listed(tuple(sorted(parted)))} and without a signal"
+        )
+        findings.add("D6", stay.session, stay.position, told)
 
 
 def _listed(members: tuple[Member, ...] | tuple[SessionId, ...]) -> str:

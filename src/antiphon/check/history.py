@@ -180,6 +180,8 @@ class Session:
         "joins",
         "leaves",
         "impatient",
+        "wishes",
+        "refused",
         "hands",
         "handed",
         "discards",
@@ -199,6 +201,10 @@ class Session:
         self.leaves: dict[GroupName, int] = {}
         self.impatient: dict[GroupName, bool] = {}
         """It asked to leave before it saw the first view."""
+        self.wishes: dict[GroupName, tuple[bool, int]] = {}
+        """Whether it last asked to be in the group, and where."""
+        self.refused = -1
+        """Where a request of it was last refused."""
         self.hands: list[Event] = []
         self.handed = 0
         self.discards = 0

@@ -1,23 +1,26 @@
-"""Something good happens in the end, and nothing grows without bound (P1 to P4)."""
+"""Something good happens in the end (P1, P2)."""
+
+from collections.abc import Iterable
 
 from antiphon.check.findings import Findings, and_more
 from antiphon.check.history import Daemon, Session, ViewStay, config_name, view_name
 from antiphon.check.reading import Place, Reading
-from antiphon.core.ids import ConfigId, GroupName, Member
+from antiphon.core.ids import ConfigId, GroupName
 from antiphon.core.service import Service
-from antiphon.core.trace import Cause, Kind
 
-SLOW = "slow"
-"""The reason with which a session that does not read is closed."""
+Stable = dict[ConfigId, list[Daemon]]
+"""Configurations that last, with their members."""
 
 
 def judge_progress(reading: Reading, findings: Findings) -> None:
-    _bounds(reading, findings)
-    _cut_off_with_cause(reading, findings)
+    """P1, P2: owed at the end of a run that came to rest."""
     if reading.ended and reading.records:
         _one_configuration(reading, findings)
-        _nothing_pending(reading, findings)
-        _cut_off_is_seen(reading, findings)
+        stable = _stable(reading)
+        _one_view(reading, stable, findings)
+        _nothing_pending(reading, stable, findings)
+        _nothing_pending_in_views(reading, stable, findings)
+        _requests_fulfilled(reading, stable, findings)
 
 
 def _one_configuration(reading: Reading, findings: Findings) -> None:
@@ -53,7 +56,7 @@ def _one_configuration(reading: Reading, findings: Findings) -> None:
             findings.add("P1", here, mine.position, told)
 
 
-def _stable(reading: Reading) -> dict[ConfigId, list[Daemon]]:
+def _stable(reading: Reading) -> Stable:
     """P2 speaks of a stable view: all its members are up and in it at the end. Where it is
     said who must reach whom, it also is what P1 demands; else P1 is broken, not P2."""
     reached = {}
@@ -76,11 +79,34 @@ def _stable(reading: Reading) -> dict[ConfigId, list[Daemon]]:
     return found
 
 
-def _nothing_pending(reading: Reading, findings: Findings) -> None:
+def _one_view(reading: Reading, stable: Stable, findings: Findings) -> None:
+    """P1 at the group level: in the end all sessions of a stable configuration that are in a
+    group are in one view of just them. Asked where P1 is, when all is quiet."""
+    if reading.quiet is None:
+        return
+    inside: dict[tuple[ConfigId, GroupName], list[ViewStay]] = {}
+    for session in reading.sessions.values():
+        config = session.daemon.stay.config
+        if session.up and config in stable:
+            for group, stay in session.current.items():
+                inside.setdefault((config, group), []).append(stay)
+    for (_, group), stays in inside.items():
+        present = {stay.session.id for stay in stays}
+        for stay in stays:
+            name = f"{stay.session} ends in {view_name(stay.view)} of {group!r}"
+            if stay.view != stays[0].view:
+                other = f"{stays[0].session} in {view_name(stays[0].view)}"
+                findings.add("P1", stay.session, reading.end, f"{name}, but {other}")
+            elif set(stay.members) != present:
+                wrong = sorted(present ^ set(stay.members))
+                told = f"{name} of {_listed(stay.members)}, which is wrong about {_listed(wrong)}"
+                findings.add("P1", stay.session, reading.end, told)
+
+
+def _nothing_pending(reading: Reading, stable: Stable, findings: Findings) -> None:
     """P2: at the end of a run that came to rest every reliable or stronger message of a
     session that lives was stamped, and what was stamped in a stable configuration reached
     all its members."""
-    stable = _stable(reading)
     waiting: dict[Session, int] = {}
     stamped: dict[ConfigId, int] = {}
     for piece in reading.pieces:
@@ -105,12 +131,9 @@ def _nothing_pending(reading: Reading, findings: Findings) -> None:
                     f"sent there at {reading.time(piece.sent)}{and_more(missing)}"
                 )
                 findings.add("P2", daemon, reading.end, told)
-    _nothing_pending_in_views(reading, stable, findings)
 
 
-def _nothing_pending_in_views(
-    reading: Reading, stable: dict[ConfigId, list[Daemon]], findings: Findings
-) -> None:
+def _nothing_pending_in_views(reading: Reading, stable: Stable, findings: Findings) -> None:
     """P2 at the group level: what was stamped in a stable configuration for a view is handed
     to every session that is still in that view and does not want to leave it.
 
@@ -136,88 +159,18 @@ def _nothing_pending_in_views(
                 findings.add_for("P2", session, reading.end, told, piece, group)
 
 
-def _bounds(reading: Reading, findings: Findings) -> None:
-    """P3, P4: neither a session's queue nor a daemon's buffers exceed their limit."""
-    for position, record in reading.loads:
-        if record.value > record.limit:
-            name = f"daemon {record.node}/{record.incarnation}"
-            if record.kind is Kind.BUFFERS:
-                told = f"{name} holds {record.value} packets, more than {record.limit}"
-                findings.add("P4", name, position, told)
-            else:
-                name = f"session {record.node}/{record.incarnation}/{record.session}"
-                told = f"{name} has {record.value} entries waiting, more than {record.limit}"
-                findings.add("P3", name, position, told)
-
-
-def _cut_off_with_cause(reading: Reading, findings: Findings) -> None:
-    """P3: only a session whose queue was full is closed as slow."""
-    for position, session in reading.closes:
-        record = session.close
-        if record is not None and record.reason == SLOW:
-            backlog = max(session.backlog, record.value)
-            if backlog < record.limit:
-                told = f"{session} is closed as slow with at most {backlog} entries waiting"
-                findings.add("P3", session, position, f"{told}, less than {record.limit}")
-
-
-def _cut_off_is_seen(reading: Reading, findings: Findings) -> None:
-    """P3: who was in a group with a session that was closed as slow sees it disconnect.
-
-    Asked only where the daemon of the slow session stays up: its end is a network change.
-    Who is parted from that daemon may see a network change instead.
-    """
-    for closed_at, slow in reading.closes:
-        record = slow.close
-        if record is None or record.reason != SLOW or not slow.daemon.up:
+def _requests_fulfilled(reading: Reading, stable: Stable, findings: Findings) -> None:
+    """P2 for group changes, which are messages too: in the end who last asked to join is in
+    the group, and who last asked to leave is not, unless something was refused since."""
+    for session in reading.sessions.values():
+        if not session.up or session.daemon.stay.config not in stable:
             continue
-        for group, last in slow.current.items():
-            if last.membership.leaving:
-                continue
-            for session in reading.sessions.values():
-                if session is not slow:
-                    _sees_disconnect(reading, slow, session, group, closed_at, findings)
+        for group, (wants_in, position) in session.wishes.items():
+            if wants_in is not (group in session.current) and session.refused < position:
+                wish = "join" if wants_in else "leave"
+                told = f"{session} asked to {wish} {group!r} at {reading.time(position)}"
+                findings.add("P2", session, reading.end, f"{told}, and nothing came of it")
 
 
-def _sees_disconnect(
-    reading: Reading,
-    slow: Session,
-    session: Session,
-    group: GroupName,
-    closed_at: int,
-    findings: Findings,
-) -> None:
-    current = session.current.get(group)
-    if current is not None and session.up and slow.id in current.members:
-        if not current.membership.leaving:
-            told = f"{session} ends in {view_name(current.view)} of {group!r} with {slow}"
-            told += f", which was closed as slow at {reading.time(closed_at)}"
-            findings.add("P3", session, reading.end, told)
-    for stay in session.stays:
-        before = stay.previous
-        if before is None or stay.group != group or stay.position < closed_at:
-            continue
-        gone = slow.id in before.members and slow.id not in stay.members
-        if gone and stay.record.reason != Cause.DISCONNECT and _came_along(stay, slow):
-            told = (
-                f"{session} sees {slow}, closed as slow, leave {group!r} in "
-                f"{view_name(stay.view)} by cause {stay.record.reason}"
-            )
-            findings.add("P3", session, stay.position, told)
-
-
-def _came_along(stay: ViewStay, other: Session) -> bool:
-    """The daemon of the other was not parted from that of this session at this view."""
-    if stay.record.reason != Cause.NETWORK:
-        return True
-    home = stay.session.daemon
-    for config_stay in reversed(home.stays):
-        if config_stay.position < stay.position:
-            before = config_stay.previous
-            along = before.comrades if before is not None else None
-            return other.daemon.member in (along or ())
-    return False
-
-
-def _listed(members: tuple[Member, ...]) -> str:
-    return "{" + " ".join(f"{daemon}/{incarnation}" for daemon, incarnation in members) + "}"
+def _listed(members: Iterable[tuple[int, ...]]) -> str:
+    return "{" + " ".join("/".join(map(str, member)) for member in members) + "}"

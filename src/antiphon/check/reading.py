@@ -132,6 +132,7 @@ class Reading:
             Kind.VIEW: self._view,
             Kind.SIGNAL: self._signal,
             Kind.LEFT: self._left,
+            Kind.REFUSE: self._refuse,
             Kind.BUFFERS: lambda position, record: self.loads.append((position, record)),
             Kind.BACKLOG: self._backlog,
         }
@@ -229,11 +230,13 @@ class Reading:
         session = self._session(record)
         for group in record.groups:
             session.joins.setdefault(group, position)
+            session.wishes[group] = (True, position)
 
     def _leave(self, position: int, record: Record) -> None:
         session = self._session(record)
         for group in record.groups:
             session.leaves.setdefault(group, position)
+            session.wishes[group] = (False, position)
             session.leave(group)
 
     def _submit(self, position: int, record: Record) -> None:
@@ -283,6 +286,9 @@ class Reading:
         session = self._session(record)
         for group in record.groups:
             session.left(group)
+
+    def _refuse(self, position: int, record: Record) -> None:
+        self._session(record).refused = position
 
     def _backlog(self, position: int, record: Record) -> None:
         session = self._session(record)

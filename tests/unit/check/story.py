@@ -103,9 +103,14 @@ class Story:
         who: tuple[SessionId, ...] | None = None,
         cause: Cause = Cause.NETWORK,
         view: ViewId | None = None,
+        signal: bool = True,
         **columns: Any,
     ) -> ViewId:
-        """All members come to a view, or only those in `who`."""
+        """All members come to a view, or only those in `who`.
+
+        Who comes by a network change was told before that the old view became transitional,
+        unless `signal` is off. To be told twice changes nothing.
+        """
         self.minted += 1
         if view is None:
             config = self.config[Member(members[0].daemon, members[0].incarnation)]
@@ -114,6 +119,8 @@ class Story:
         for session in members if who is None else who:
             base = self.view.get((session, group))
             along = tuple(q for q in members if old.get(q) == base) if base else (session,)
+            if base and cause == Cause.NETWORK and signal:
+                self.signal(group, session)
             told = {"views": (view, base), "sessions": members, "together": along}
             self.tell(
                 Kind.VIEW, session, groups=(group,), **{**told, "reason": cause.value, **columns}

@@ -185,3 +185,10 @@ def test_a_signal_for_another_view_breaks_d6() -> None:
     story.go_on()
     story.tell(Kind.SIGNAL, story.ann, groups=("g",), views=(old,))
     assert story.broken() == ["D6"]
+
+
+def test_a_session_that_is_parted_without_a_signal_breaks_d6() -> None:
+    story = Pair()
+    story.install(story.one)
+    story.change("g", story.ann, signal=False)
+    assert story.broken() == ["D6"]

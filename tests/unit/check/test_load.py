@@ -1,0 +1,64 @@
+"""P3, P4: nothing grows without bound, and one slow client harms nobody else."""
+
+from antiphon.core.ids import SessionId
+from antiphon.core.trace import Cause, Kind
+from tests.unit.check.story import Pair
+
+
+def test_more_in_a_queue_than_its_limit_breaks_p3() -> None:
+    story = Pair()
+    story.tell(Kind.BACKLOG, story.bob, value=10, limit=10)
+    assert story.broken() == []
+    story.tell(Kind.BACKLOG, story.bob, value=11, limit=10)
+    assert story.broken() == ["P3"]
+
+
+def cut_off(story: Pair, who: SessionId, value: int = 10) -> None:
+    story.close(who, reason="slow", value=value, limit=10)
+    story.view.pop((who, "g"))
+
+
+def test_a_session_cut_off_with_room_in_its_queue_breaks_p3() -> None:
+    story = Pair()
+    cut_off(story, story.bob, value=9)
+    story.change("g", story.ann, cause=Cause.DISCONNECT)
+    assert story.broken() == ["P3"]
+
+
+def test_a_session_cut_off_with_a_full_queue_is_as_promised() -> None:
+    story = Pair()
+    story.tell(Kind.BACKLOG, story.bob, value=10, limit=10)
+    cut_off(story, story.bob, value=0)
+    story.change("g", story.ann, cause=Cause.DISCONNECT)
+    assert story.broken() == []
+
+
+def test_a_cut_off_session_that_stays_in_the_view_breaks_p3() -> None:
+    story = Pair()
+    cut_off(story, story.bob)
+    assert story.broken(ended=False) == []
+    assert story.broken() == ["P3"]
+
+
+def test_a_cut_off_session_that_leaves_by_another_cause_breaks_p3() -> None:
+    story = Pair()
+    cut_off(story, story.bob)
+    story.install(story.one, story.two)
+    story.change("g", story.ann)
+    assert story.broken() == ["P3"]
+
+
+def test_a_cut_off_session_may_vanish_with_its_daemon() -> None:
+    story = Pair()
+    cut_off(story, story.bob)
+    story.install(story.one)
+    story.change("g", story.ann)
+    assert story.broken() == []
+
+
+def test_more_in_the_buffers_than_their_limit_breaks_p4() -> None:
+    story = Pair()
+    story.tell(Kind.BUFFERS, story.one, value=8, limit=8)
+    assert story.broken() == []
+    story.tell(Kind.BUFFERS, story.one, value=9, limit=8)
+    assert story.broken() == ["P4"]
