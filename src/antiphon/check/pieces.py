@@ -107,6 +107,7 @@ class Cutter:
         key = (record.origin, record.service == 0, record.first, record.count)
         run = self._runs.get(key)
         if run is None:
+            assert record.count > 0, f"a {record.kind} record that names no message"
             run = self._runs[key] = Run(key)
         return run
 

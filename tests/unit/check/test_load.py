@@ -62,3 +62,19 @@ def test_more_in_the_buffers_than_their_limit_breaks_p4() -> None:
     assert story.broken() == []
     story.tell(Kind.BUFFERS, story.one, value=9, limit=8)
     assert story.broken() == ["P4"]
+
+
+def test_a_cut_off_session_that_was_leaving_anyway_is_not_waited_for() -> None:
+    story = Pair()
+    story.tell(Kind.LEAVE, story.bob, groups=("g",))
+    cut_off(story, story.bob)
+    assert story.broken() == []
+
+
+def test_a_session_cut_off_at_my_own_daemon_leaves_by_disconnect() -> None:
+    story = Pair()
+    cid = story.session(story.one, 2)
+    story.join("g", cid)
+    cut_off(story, cid)
+    story.change("g", story.ann, story.bob, cause=Cause.LEAVE)
+    assert story.broken() == ["D7", "P3"]
