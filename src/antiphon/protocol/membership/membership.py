@@ -215,9 +215,9 @@ class Membership:
         """Draw the picture anew; as a leader, see whether it asks for a change, and propose
         it once the same wish has settled."""
         hellos = self._counted(now)
-        before = (self._picture.leader, self._picture.clique, self._picture.mutual)
+        before = self._picture.shape
         self._picture = Picture(self._me, hellos)
-        if before != (self._picture.leader, self._picture.clique, self._picture.mutual):
+        if before != self._picture.shape:
             self._pace.changed_at = now
             self._hello_by(now)
         if self._picture.leader != self._me.daemon:

@@ -22,6 +22,11 @@ class Picture:
         self.clique = self._clique()
         self.leader = self._leader()
 
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """All that others would want to know of: when it changes, say Hello."""
+        return (self.leader, self.clique, self.mutual, sorted(self._hellos))
+
     def _clique(self) -> tuple[Member, ...]:
         """Greedy by id: everybody who hears all those chosen before, and is heard by them."""
         chosen: list[Member] = []
