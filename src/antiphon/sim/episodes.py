@@ -6,6 +6,7 @@ within a few seconds, for what stays broken until the end hides what comes later
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 
 from antiphon.core.machine import MILLISECOND, SECOND
@@ -58,6 +59,9 @@ class Stage:
         ends = zip([0, *borders], [*borders, self.daemons], strict=True)
         return tuple(tuple(sorted(order[first:last])) for first, last in ends)
 
+    def group(self) -> str:
+        return f"g{self.rng.randrange(1, self.groups + 1)}"
+
     def cut(self) -> Action:
         return Action("cut", sides=self.sides(2 if self.rng.random() < 0.7 else 3))
 
@@ -69,7 +73,7 @@ HEAL = Action("heal")
 
 def crash_one(stage: Stage, at: int) -> list[Step]:
     host = stage.host()
-    back = at + stage.span(20, 1_800)
+    back = at + (stage.span(1, 40) if stage.rng.random() < 0.3 else stage.span(40, 1_800))
     return [Step(at, Action("crash", host=host)), Step(back, Action("restart", host=host))]
 
 
@@ -202,7 +206,7 @@ def junk(stage: Stage, at: int) -> list[Step]:
     source, target = stage.hosts(2)
     link = Link(source, target, False)
     kind = stage.rng.choice(JUNK)
-    return [Step(at, Action("inject", link=link, junk=kind, times=stage.rng.randrange(1, 6)))]
+    return [Step(at, Action("inject", link=link, junk=kind, times=stage.rng.randrange(3, 30)))]
 
 
 def crash_in_change(stage: Stage, at: int) -> list[Step]:
@@ -258,20 +262,63 @@ def lost_in_change(stage: Stage, at: int) -> list[Step]:
 
 def burst(stage: Stage, at: int) -> list[Step]:
     """More than a window takes, and a change in the midst of it."""
-    host = stage.host()
-    service = stage.rng.choice(list(Service)[1:])
-    group = f"g{stage.rng.randrange(1, stage.groups + 1)}"
+    return [_flood(stage, at, stage.host()), *split(stage, at + stage.span(1, 40))]
+
+
+def uneven(stage: Stage, at: int) -> list[Step]:
+    """One misses what the others have, and before it is repaired the configuration ends: it
+    must be recovered, which a second fault makes harder."""
+    victim, *senders = stage.hosts(3)
+    deaf = Action(
+        "drop", link=Link(0, victim, False), tag=Tag.DATA, until=at + stage.span(200, 900)
+    )
+    second = stage.rng.choice((crash_one, split, split_again, lost_in_change, many_merge))
+    steps = [Step(at, deaf), *(_flood(stage, at, sender) for sender in senders)]
+    steps += second(stage, at + stage.span(2, 60))
+    if stage.rng.random() < 0.5:
+        tag = stage.rng.choice((Tag.RECOVERY_DATA, Tag.RECOVERY_REQUEST))
+        times = stage.rng.randrange(5, 150)
+        steps.append(Step(at, Action("drop", link=stage.link(), tag=tag, times=times)))
+    if stage.rng.random() < 0.5:
+        point = Trigger(0, Kind.ENTER, State.RECOVER.value, stage.rng.randrange(20_000))
+        steps.append(Step(at, stage.rng.choice((stage.cut(), HEAL)), point))
+        steps.append(Step(at + stage.span(1_000, 2_000), HEAL))
+    return steps
+
+
+def clogged(stage: Stage, at: int) -> list[Step]:
+    """One never gets a certain packet, and the others fill the window."""
+    victim, *senders = stage.hosts(3)
+    lost = Action("lose-forever", link=Link(0, victim, False), times=1)
+    floods = [
+        _flood(stage, at + round * 300 * MILLISECOND + 1, sender)
+        for sender in senders
+        for round in range(4)
+    ]
+    return [Step(at, lost), *floods]
+
+
+def _flood(stage: Stage, at: int, host: int) -> Step:
     send = Action(
         "send",
         host=host,
         slot=stage.rng.randrange(1, stage.sessions + 1),
-        groups=(group,),
-        service=service,
-        text="burst",
-        times=stage.rng.randrange(5, 25),
-        size=stage.rng.randrange(50, 1_200),
+        groups=(stage.group(),),
+        service=stage.rng.choice(list(Service)[1:]),
+        text="flood",
+        times=stage.rng.randrange(3, 16),
+        size=int(30 * 40 ** stage.rng.random()),
     )
-    return [Step(at, send), *split(stage, at + stage.span(1, 40))]
+    return Step(at, send)
+
+
+def wrong_requests(stage: Stage, at: int) -> list[Step]:
+    """A client asks for what it has, for what it has not, and for what nobody can have."""
+    slot = stage.rng.randrange(1, stage.sessions + 1)
+    ask = partial(Action, host=stage.host(), slot=slot)
+    actions = [ask("join", groups=("twice",))] * 2 + [ask("leave", groups=("twice",))] * 2
+    actions.append(ask("join", groups=("#nobody",)))
+    return [Step(at, action) for action in actions]
 
 
 def stuck_client(stage: Stage, at: int) -> list[Step]:
@@ -306,6 +353,8 @@ CHANGES: tuple[Episode, ...] = (
     heal_in_change,
     lost_in_change,
     burst,
+    uneven,
+    uneven,  # twice: what is delivered in a change is what a change is about
 )
 """Those after which there is another configuration."""
 
@@ -321,5 +370,9 @@ NUISANCES: tuple[Episode, ...] = (
     lost_for_ever,
     junk,
     stuck_client,
+    wrong_requests,
 )
 """Those that a configuration may survive."""
+
+PATIENCE_US: dict[Episode, int] = {lost_for_ever: 2_700 * MILLISECOND, clogged: 2_200 * MILLISECOND}
+"""These show only if nothing else happens for a while."""

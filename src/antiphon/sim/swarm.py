@@ -8,9 +8,18 @@ from dataclasses import replace
 from random import Random
 
 from antiphon.core.machine import MILLISECOND, SECOND
+from antiphon.core.service import Service
 from antiphon.sim.action import SESSION_VERBS, Action
 from antiphon.sim.disk import DiskSettings
-from antiphon.sim.episodes import CHANGES, NUISANCES, Episode, Stage, stuck_client
+from antiphon.sim.episodes import (
+    CHANGES,
+    NUISANCES,
+    PATIENCE_US,
+    Episode,
+    Stage,
+    clogged,
+    stuck_client,
+)
 from antiphon.sim.network import NetworkSettings
 from antiphon.sim.notation import Link
 from antiphon.sim.script import Script, Step
@@ -18,15 +27,24 @@ from antiphon.sim.trial import NodeVariant, Trial
 from antiphon.sim.workload import WorkloadSettings
 
 DAEMONS = (3, 4, 5, 6, 7, 8, 9)
-DAEMON_WEIGHTS = (30, 26, 20, 10, 6, 4, 4)
+DAEMON_WEIGHTS = (45, 27, 12, 7, 4, 3, 2)
 """Most faults show with few daemons, and a run costs by their square."""
 
 SESSIONS = 3
+LATENCY_US = (50, 1_000)
+"""At least; more where one packet is repeated for seconds, which costs by the rotation."""
+
+LATENCY_US_MAX = 5_000
 FIRST_FAULT_US = 900 * MILLISECOND
 QUIET_US = 11 * SECOND
 UNTIL_US = 20 * SECOND
 SEND_UNTIL_US = QUIET_US + 2 * SECOND
-MESSAGES_WISHED = 320
+MESSAGES_WISHED = 140
+"""Of the random applications; daemons that are down send fewer."""
+
+LAST_WORDS = 12
+"""Of each of two sessions with each service, once all is quiet."""
+
 FAULTS_MIN = 5
 KINDS_MIN = 3
 
@@ -40,11 +58,13 @@ def draw(seed: int) -> Trial:
     variant = _draw_variant(rng)
     if stuck_client in episodes:
         variant = replace(variant, backlog_max=rng.randrange(10, 60))
+    if variant.window_packets_max < NodeVariant().window_packets_max:
+        episodes.append(clogged)
     script = Script(
         seed=seed,
         daemons=daemons,
         sessions=SESSIONS,
-        network=_draw_network(rng),
+        network=_draw_network(rng, LATENCY_US[1 if set(episodes) & set(PATIENCE_US) else 0]),
         disk=DiskSettings(),
         workload=_draw_workload(rng, stage),
         steps=_draw_steps(stage, episodes),
@@ -73,11 +93,12 @@ def _draw_steps(stage: Stage, episodes: list[Episode]) -> tuple[Step, ...]:
     turn = 0
     while at < QUIET_US - SECOND:
         told = changes if turn % 2 == 0 else episodes
-        steps += rng.choice(told)(stage, at)
-        at += stage.span(200, 2_400)
+        episode = rng.choice(told)
+        steps += episode(stage, at)
+        at += PATIENCE_US.get(episode, 0) + stage.span(200, 2_400)
         turn += 1
     inside = [step for step in steps if step.time < QUIET_US - 50 * MILLISECOND]
-    inside += _make_up(stage, inside)
+    inside += _make_up(stage, inside) + _last_words(stage)
     return tuple(sorted(inside, key=lambda step: step.time))
 
 
@@ -121,9 +142,27 @@ def _make_up(stage: Stage, steps: list[Step]) -> list[Step]:
     return made
 
 
-def _draw_network(rng: Random) -> NetworkSettings:
+def _last_words(stage: Stage) -> list[Step]:
+    """After all faults everything is sent once more: it must arrive now."""
+    steps = []
+    for service in (*Service, *Service):
+        slot = stage.rng.randrange(1, stage.sessions + 1)
+        send = Action(
+            "send",
+            host=stage.host(),
+            slot=slot,
+            groups=(stage.group(),),
+            service=service,
+            text="last",
+            times=LAST_WORDS,
+        )
+        steps.append(Step(QUIET_US + stage.span(100, 2_000), send))
+    return steps
+
+
+def _draw_network(rng: Random, least_us: int) -> NetworkSettings:
     """Latency from a switch to another town; loss from none to much."""
-    latency = int(50 * 100 ** rng.random())
+    latency = int(least_us * (LATENCY_US_MAX / least_us) ** rng.random())
     loss = round(0.1 * rng.random() ** 3, 4) if rng.random() < 0.5 else 0.0
     return NetworkSettings(
         latency_us=latency,
@@ -163,5 +202,13 @@ def _draw_variant(rng: Random) -> NodeVariant:
             member_packets_max=3,
             window_packets_low=low,
             window_packets_max=low + rng.randrange(4, 16),
+        )
+    if rng.random() < 0.2:
+        high = rng.randrange(600, 6_000)
+        variant = replace(
+            variant,
+            queue_bytes_low=high // 3,
+            queue_bytes_high=high,
+            queue_bytes_max=high + rng.choice((100, 500_000)),
         )
     return variant

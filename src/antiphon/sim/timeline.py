@@ -53,6 +53,8 @@ class Choice:
     daemons: tuple[int, ...] = ()
     first_us: int = 0
     last_us: int = 1 << 62
+    width: int = 0
+    """Longer lines are cut; 0: never."""
 
     def shows(self, record: Record) -> bool:
         if record.kind not in self.kinds or not self.first_us <= record.time <= self.last_us:
@@ -60,8 +62,9 @@ class Choice:
         return not self.daemons or record.node in (0, *self.daemons)
 
 
-def timeline(records: Iterable[Record], choice: Choice, width: int = 0) -> Iterator[str]:
-    """Lines without their ends, cut to `width` unless that is 0."""
+def timeline(records: Iterable[Record], choice: Choice) -> Iterator[str]:
+    """Lines without their ends."""
+    width = choice.width
     yield HEADING
     for record in records:
         if choice.shows(record):

@@ -6,9 +6,10 @@ The text of a trial is a script with at most one more line:
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from random import Random
 from time import perf_counter
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,6 +21,8 @@ from antiphon.protocol.presets import SIMULATION, NodeSettings
 from antiphon.sim.faults import Run, run
 from antiphon.sim.notation import Tokens, read_amounts, write_amounts
 from antiphon.sim.script import Script, parse_script
+
+Settings = TypeVar("Settings")
 
 NODE = "node"
 BUG = "BUG"
@@ -44,23 +47,25 @@ class NodeVariant:
     window_packets_low: int = SIMULATION.stream.window_packets_low
     window_packets_max: int = SIMULATION.stream.window_packets_max
     backlog_max: int = SIMULATION.sessions.backlog_max
+    queue_bytes_low: int = SIMULATION.sessions.queue_bytes_low
+    queue_bytes_high: int = SIMULATION.sessions.queue_bytes_high
+    queue_bytes_max: int = SIMULATION.sessions.queue_bytes_max
 
     def settings(self, daemons: int) -> NodeSettings:
-        stream = replace(
-            SIMULATION.stream,
-            packet_bytes=self.packet_bytes,
-            accelerated_packets=self.accelerated_packets,
-            ring_packets_max=self.ring_packets_max,
-            member_packets_max=self.member_packets_max,
-            window_packets_low=self.window_packets_low,
-            window_packets_max=self.window_packets_max,
-        )
         return replace(
             SIMULATION,
             daemons=tuple(map(DaemonId, range(1, daemons + 1))),
-            stream=stream,
-            sessions=replace(SIMULATION.sessions, backlog_max=self.backlog_max),
+            stream=self._over(SIMULATION.stream),
+            sessions=self._over(SIMULATION.sessions),
         )
+
+    def _over(self, usual: Settings) -> Settings:
+        """Those of our fields that these settings have, in place of theirs."""
+        theirs: Any = usual
+        named = {each.name for each in fields(theirs)}
+        ours = {each.name: getattr(self, each.name) for each in fields(self) if each.name in named}
+        changed: Settings = replace(theirs, **ours)
+        return changed
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,168 +1,131 @@
-"""`antiphon sim`: simulated runs, judged."""
+"""`antiphon sim`: simulated runs, judged. With --seeds a swarm of them, with --seed one."""
 
+import importlib
 import os
 import sys
-from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
+from functools import partial
+from typing import Any
 
 import click
 
-from antiphon.core.errors import ConfigError
-from antiphon.core.machine import SECOND
-from antiphon.core.trace import Kind
 from antiphon.sim.pool import over
+from antiphon.sim.reach import Counts, Recorder, findings
 from antiphon.sim.swarm import draw
-from antiphon.sim.timeline import USUAL_KINDS, Choice, timeline
-from antiphon.sim.trial import Outcome, Trial, play
-from antiphon.tools.sim_report import Tally, print_failure, print_tally, print_verdict
+from antiphon.sim.timeline import Choice, timeline
+from antiphon.sim.trial import Outcome, Planter, Trial, play
+from antiphon.tools.sim_options import (
+    SeedRange,
+    choice_of,
+    mutant_option,
+    planter_of,
+    timeline_options,
+)
+from antiphon.tools.sim_report import Progress, Tally, print_reach, print_tally, print_verdict
+
+COMMANDS = {
+    "demo": "antiphon.tools.demo_command:demo",
+    "digest": "antiphon.tools.replay_command:digest",
+    "mutants": "antiphon.tools.mutants_command:mutants",
+    "run": "antiphon.tools.replay_command:run_file",
+    "shrink": "antiphon.tools.shrink_command:shrink",
+}
+"""Each loaded when it is called."""
 
 
-class SeedRange(click.ParamType[range]):
-    """A:B, the seeds from A up to but not including B."""
+class SimGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
 
-    name = "A:B"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> range:
-        if isinstance(value, range):
-            return value
-        first, colon, last = str(value).partition(":")
-        if not (colon and first.isdigit() and last.isdigit() and int(first) < int(last)):
-            self.fail(f"{value!r} is no range of seeds; write 0:500", param, ctx)
-        return range(int(first), int(last))
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module_name, _, attribute = COMMANDS[cmd_name].partition(":")
+        command = getattr(importlib.import_module(module_name), attribute)
+        assert isinstance(command, click.Command), cmd_name
+        return command
 
 
-class Kinds(click.ParamType[tuple[Kind, ...]]):
-    """Kinds of records, with commas; + adds to the usual ones, `all` is all."""
-
-    name = "KINDS"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[Kind, ...]:
-        if isinstance(value, tuple):
-            return value
-        text = str(value)
-        if text == "all":
-            return tuple(Kind)
-        usual = USUAL_KINDS if text.startswith("+") else ()
-        try:
-            return (*usual, *map(Kind, text.removeprefix("+").split(",")))
-        except ValueError:
-            known = ", ".join(kind.value for kind in Kind)
-            self.fail(f"{text!r} names no kinds; use all or some of {known}", param, ctx)
-
-
-def timeline_options(command: Callable[..., None]) -> Callable[..., None]:
-    """What to show of a run."""
-    for option in (
-        click.option("--to", "last", type=float, help="Timeline up to this second."),
-        click.option("--from", "first", type=float, help="Timeline from this second on."),
-        click.option("--daemon", type=int, multiple=True, help="Timeline of this daemon."),
-        click.option("--kinds", type=Kinds(), help="Records of these kinds: all, view,hand, +send"),
-        click.option("--width", type=int, default=0, help="Cut lines of the timeline to this."),
-    ):
-        command = option(command)
-    return command
-
-
-def choice_of(
-    kinds: tuple[Kind, ...] | None, daemon: tuple[int, ...], first: float | None, last: float | None
-) -> Choice:
-    choice = Choice(kinds or USUAL_KINDS, daemon)
-    if first is not None:
-        choice = replace(choice, first_us=int(first * SECOND))
-    if last is not None:
-        choice = replace(choice, last_us=int(last * SECOND))
-    return choice
-
-
-@click.group(invoke_without_command=True)
+@click.group(cls=SimGroup, invoke_without_command=True)
 @click.option("--seeds", type=SeedRange(), help="Run these seeds, from A up to B.")
-@click.option("--seed", type=click.IntRange(min=0), help="Run one seed.")
-@click.option("--jobs", type=click.IntRange(min=1), default=None, help="Processes; default: cores.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes; as many as cores if not said.")
 @click.option("--json", "as_json", is_flag=True, help="End with one line of JSON.")
+@click.option("--reach", is_flag=True, help="Count which states met which events.")
+@click.option("--seed", type=click.IntRange(min=0), help="Run one seed.")
+@click.option("--script", is_flag=True, help="With --seed: print its script and run nothing.")
 @click.option("--timeline", "show", is_flag=True, help="With --seed: print what happened.")
-@click.option("--script", is_flag=True, help="With --seed: print its script, run nothing.")
 @timeline_options
+@mutant_option
 @click.pass_context
 def sim(
     context: click.Context,
+    /,
     seeds: range | None,
-    seed: int | None,
     jobs: int | None,
     as_json: bool,
-    show: bool,
+    reach: bool,
+    seed: int | None,
     script: bool,
-    width: int,
-    kinds: tuple[Kind, ...] | None,
-    daemon: tuple[int, ...],
-    first: float | None,
-    last: float | None,
+    show: bool,
+    mutant: str | None,
+    **shown: Any,
 ) -> None:
-    """Run simulated groups under faults and judge what they did."""
+    """Run simulated groups under faults and judge what they did.
+
+    \b
+    antiphon sim --seeds 0:500             five hundred scenarios, each drawn from its seed
+    antiphon sim --seeds 0:500 --reach     and what of the protocol they met
+    antiphon sim --seed 7 --timeline       one of them, line by line
+    antiphon sim --seed 7 --script         its script, to be changed and run as a file
+    """
     if context.invoked_subcommand is not None:
         return
     if (seeds is None) == (seed is None):
         raise click.UsageError("give --seeds A:B, or --seed N, or a command; see --help")
     if seeds is not None:
-        sys.exit(run_swarm(seeds, jobs or os.cpu_count() or 1, as_json))
+        sys.exit(run_swarm(seeds, jobs or os.cpu_count() or 1, as_json, reach, mutant))
     assert seed is not None
     if script:
         click.echo(str(draw(seed)), nl=False)
         return
-    chosen = choice_of(kinds, daemon, first, last) if show else None
-    sys.exit(run_one(draw(seed), chosen, width))
+    sys.exit(run_one(draw(seed), choice_of(shown) if show else None, planter_of(mutant)))
 
 
-def run_swarm(seeds: range, jobs: int, as_json: bool) -> int:
+def run_swarm(seeds: range, jobs: int, as_json: bool, reach: bool, mutant: str | None) -> int:
+    """All seeds, with a summary at the end; the exit code."""
+    planter_of(mutant)  # an unknown one is refused here, not in every process
     tally = Tally()
-    try:
-        for outcome in over(seeds, run_seed, jobs):
-            tally.add(outcome)
-            if outcome.failed:
-                print_failure(outcome)
-    except KeyboardInterrupt:
-        click.echo(f"stopped after {tally.seeds} seeds", err=True)
+    total: Counts = Counts()
+    with Progress(len(seeds)) as progress:
+        try:
+            for outcome, counts in over(seeds, partial(run_seed, reach, mutant), jobs):
+                tally.add(outcome)
+                total += counts
+                progress.show(outcome, tally)
+        except KeyboardInterrupt:
+            progress.say(f"stopped after {tally.seeds} of {len(seeds)} seeds")
+    missed = 0
+    if reach:
+        missed = print_reach(findings(total, tally.seeds))
     print_tally(tally, as_json)
-    return 1 if tally.failed else 0
+    return 1 if tally.failed or missed or tally.seeds < len(seeds) else 0
 
 
-def run_seed(seed: int) -> Outcome:
-    _, outcome = play(draw(seed))
-    return outcome
+def run_seed(reach: bool, mutant: str | None, seed: int) -> tuple[Outcome, Counts]:
+    """One seed in a process of the pool."""
+    plant = planter_of(mutant)
+    if not reach:
+        return play(draw(seed), plant)[1], Counts()
+    recorder = Recorder(plant)
+    played, outcome = play(draw(seed), recorder.plant)
+    recorder.add_records(played.records)
+    return outcome, recorder.counts
 
 
-def run_one(trial: Trial, choice: Choice | None, width: int) -> int:
-    played, outcome = play(trial)
+def run_one(trial: Trial, choice: Choice | None, plant: Planter | None) -> int:
+    """One trial with its timeline, if chosen, and the verdict; the exit code."""
+    played, outcome = play(trial, plant)
     if choice is not None:
-        for text in timeline(played.records, choice, width):
+        for text in timeline(played.records, choice):
             click.echo(text)
     print_verdict(outcome)
     return 1 if outcome.failed else 0
-
-
-@sim.command("run")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@timeline_options
-def run_file(
-    file: Path,
-    width: int,
-    kinds: tuple[Kind, ...] | None,
-    daemon: tuple[int, ...],
-    first: float | None,
-    last: float | None,
-) -> None:
-    """Run a script; print its timeline and the verdict."""
-    sys.exit(run_one(read_trial(file), choice_of(kinds, daemon, first, last), width))
-
-
-def read_trial(file: Path) -> Trial:
-    from antiphon.sim.trial import parse_trial
-
-    try:
-        return parse_trial(file.read_text())
-    except ConfigError as error:
-        raise click.UsageError(f"{file}: {error}") from None

@@ -5,12 +5,18 @@ from time import perf_counter
 
 import click
 import msgspec
+import rich.progress
+from rich import box
+from rich.console import Console
+from rich.table import Table
 
 from antiphon.core.machine import SECOND
+from antiphon.sim.reach import Finding
 from antiphon.sim.trial import Outcome
 
 COUNTEREXAMPLE_LINES = 6
-FAILURES_NAMED_MAX = 20
+FAILURES_TOLD_MAX = 20
+FAILURES_NAMED_MAX = 100
 
 
 class Tally:
@@ -67,23 +73,88 @@ class Tally:
         }
 
 
-def print_failure(outcome: Outcome) -> None:
-    """Which promises a seed breaks, how it begins, and how to see it again."""
-    names = ", ".join(outcome.promises) or "no end"
-    click.echo(f"seed {outcome.seed}: {names}")
+class Progress:
+    """A bar on a terminal; failures as they come, everywhere."""
+
+    def __init__(self, seeds: int) -> None:
+        self._console = Console(highlight=False, soft_wrap=True)
+        self._bar = rich.progress.Progress(
+            rich.progress.TextColumn("{task.completed}/{task.total} seeds"),
+            rich.progress.BarColumn(),
+            rich.progress.TimeRemainingColumn(),
+            rich.progress.TextColumn("{task.fields[found]}"),
+            console=self._console,
+            disable=not self._console.is_terminal,
+            transient=True,
+        )
+        self._task = self._bar.add_task("", total=seeds, found="")
+        self._failures = 0
+
+    def __enter__(self) -> "Progress":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._bar.stop()
+
+    def show(self, outcome: Outcome, tally: Tally) -> None:
+        found = f"{tally.violations} violations, {tally.stuck} stuck"
+        self._bar.update(self._task, advance=1, found=found)
+        if not outcome.failed:
+            return
+        self._failures += 1
+        if self._failures <= FAILURES_TOLD_MAX:
+            self.say(failure_text(outcome))
+
+    def say(self, text: str) -> None:
+        self._console.print(text, markup=False)
+
+
+def failure_text(outcome: Outcome) -> str:
+    """Which promises a seed breaks, the first counterexample, and how to see it again."""
+    lines = [f"seed {outcome.seed}: {', '.join(outcome.promises) or 'it does not end'}"]
     if outcome.violations:
         first = outcome.violations[0]
-        told = "\n".join(first.text.splitlines()[-COUNTEREXAMPLE_LINES:])
-        click.echo(f"  {first.promise} at {first.time / SECOND:.6f} {first.process}: {told}")
-    click.echo(f"  antiphon sim --seed {outcome.seed} --timeline")
+        lines.append(f"  {first.promise} at {first.time / SECOND:.6f}, {first.process}")
+        lines += [f"    {text}" for text in first.text.splitlines()[-COUNTEREXAMPLE_LINES:]]
+    lines.append(f"  replay: antiphon sim --seed {outcome.seed} --timeline")
+    return "\n".join(lines)
 
 
 def print_tally(tally: Tally, as_json: bool) -> None:
     figures = tally.figures()
+    console = Console(highlight=False)
+    table = Table(box=box.SIMPLE, show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
     for name, value in figures.items():
-        click.echo(f"{name.replace('_', ' '):<24} {value:>14,}")
+        table.add_row(name.replace("_", " "), f"{value:,}")
+    console.print(table)
+    if tally.failed:
+        failed = Table("seed", "promises", "replay", box=box.SIMPLE)
+        for seed, promises in sorted(tally.failed.items())[:FAILURES_NAMED_MAX]:
+            replay = f"antiphon sim --seed {seed} --timeline"
+            failed.add_row(str(seed), " ".join(promises) or "no end", replay)
+        console.print(failed)
+        if len(tally.failed) > FAILURES_NAMED_MAX:
+            console.print(f"and {len(tally.failed) - FAILURES_NAMED_MAX} more failed")
     if as_json:
         click.echo(msgspec.json.encode(figures))
+
+
+def print_reach(rows: list[Finding]) -> int:
+    """Every pair with its count; how many are not acceptable."""
+    console = Console(highlight=False)
+    table = Table("table", "state", "event or reason", box=box.SIMPLE)
+    table.add_column("count", justify="right")
+    table.add_column("note", overflow="fold")
+    for row in rows:
+        note = row.fault.upper() or row.explanation
+        table.add_row(*row.pair, f"{row.times:,}", note, style="red" if row.fault else "")
+    console.print(table)
+    faults = sum(bool(row.fault) for row in rows)
+    console.print(f"{len(rows)} pairs, {faults} of them never met and not explained")
+    return faults
 
 
 def print_verdict(outcome: Outcome) -> None:
