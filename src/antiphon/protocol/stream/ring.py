@@ -4,6 +4,8 @@ Born with a configuration and dropped with it; old packets name the old configur
 find no ring. After seed 000 sec. 3.2; differences: docs/protocols/ring.md.
 """
 
+from collections import deque
+
 from antiphon.core.bundle import Bundle
 from antiphon.core.clocks import LamportClock
 from antiphon.core.effects import (
@@ -43,6 +45,7 @@ QUIET_ROTATIONS = 2
 member has seen everything stable."""
 
 REPEATS_BEFORE_LOSS = 8
+ROUNDS_REMEMBERED = 8
 
 TOKEN_LOSS = "token_loss"
 RECEIVE_FAILURE = "receive_failure"
@@ -91,7 +94,10 @@ class Ring:
         self._passed_at: Instant = 0
         self._passed_packet = b""
         self.rotation_us = rotation_us
-        """How long the token takes when it does not rest; slow to fall."""
+        """How long the token takes when it neither rests nor gets lost: the lower quartile
+        of the last rounds, for a lost one would teach us to be slow about the next loss."""
+
+        self._rounds: deque[int] = deque(maxlen=ROUNDS_REMEMBERED)
 
         self._link_aru = UsableAru()
         self._site_aru = UsableAru()
@@ -147,9 +153,10 @@ class Ring:
         self._notice_quiet(token)
         round_us = now - self._passed_at
         if not self._quiet_rotations:
-            self.rotation_us = min(
-                max(round_us, self.rotation_us * 7 // 8), self._settings.token_loss_us
-            )
+            self._rounds.append(round_us)
+            if len(self._rounds) == ROUNDS_REMEMBERED:
+                quartile = sorted(self._rounds)[ROUNDS_REMEMBERED // 4]
+                self.rotation_us = min(quartile, self._settings.token_loss_us // 4)
         if self._leader == self._me.daemon and self._quiet_rotations >= QUIET_ROTATIONS:
             # A token that was lost and repeated has rested long enough on its way.
             rest = min(self._rest_us, self._settings.token_rest_us_max - round_us)
