@@ -1,0 +1,267 @@
+"""What decoders are fed: samples of real traffic, and their mutations."""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from random import Random
+from struct import Struct
+from typing import Any
+
+import msgspec
+
+from antiphon.core.errors import DecodeError
+from antiphon.core.ids import ConfigId, DaemonId, Incarnation, Member
+from antiphon.protocol.presets import SIMULATION
+from antiphon.tools.fuzz_nodes import LiveNodes
+from antiphon.wire.body import pack_body, read_body
+from antiphon.wire.control import (
+    Commit,
+    Digest,
+    MemberState,
+    PacketMessage,
+    RecoveryData,
+    RecoveryRequest,
+    pack_control,
+    pack_group_change,
+    read_control,
+    read_group_change,
+)
+from antiphon.wire.packet import (
+    CONFIG_BYTES,
+    HEADER,
+    HEADER_BYTES,
+    WIRE_VERSION,
+    Envelope,
+    Tag,
+    open_header,
+    pack_config,
+)
+from antiphon.wire.ring import (
+    CONTROL,
+    LAST,
+    ORDER_OVERHEAD,
+    PACKET_OVERHEAD,
+    PIECE_OVERHEAD,
+    TOKEN_BYTES,
+    pack_piece,
+    pack_ring_packet,
+    pack_token,
+    read_ring_packet,
+    read_token,
+)
+
+CLUSTER = SIMULATION.cluster
+SAMPLES_PER_TARGET = 400
+STEPS_FOR_SAMPLES = 400
+
+NUMBERS = (0, 1, 2, 63, 64, 255, 256, 65_535, 65_536, 2**20, 2**31, 2**32 - 1, 2**32, 2**63)
+EDGES = (*NUMBERS, 2**64 - 2, 2**64 - 1)
+U64 = Struct(">Q")
+PLACES = (
+    *range(HEADER_BYTES + CONFIG_BYTES + 1, TOKEN_BYTES, 4),
+    *range(PACKET_OVERHEAD - 16, PACKET_OVERHEAD + PIECE_OVERHEAD + ORDER_OVERHEAD, 4),
+)
+"""Where tokens and ring packets have numbers, more or less."""
+
+Target = Callable[[bytes], bytes]
+"""Opens the input and packs it again; DecodeError if it cannot be opened."""
+
+
+# Targets: decode, then encode.
+
+
+def header(raw: bytes) -> bytes:
+    tag, sender, incarnation = open_header(raw, CLUSTER)
+    return HEADER.pack(WIRE_VERSION, tag, CLUSTER, sender, incarnation) + raw[HEADER_BYTES:]
+
+
+def ring_packet(raw: bytes) -> bytes:
+    packet = read_ring_packet(raw, DaemonId(1), Incarnation(1))
+    pieces = [pack_piece(piece) for piece in packet.pieces]
+    config = pack_config(packet.config)
+    head = raw[:HEADER_BYTES]
+    return pack_ring_packet(head, config, packet.token_sequence, packet.link_sequence, pieces)
+
+
+def token(raw: bytes) -> bytes:
+    config, read = read_token(raw)
+    return pack_token(raw[:HEADER_BYTES], pack_config(config), read)
+
+
+def control(tag: Tag) -> Target:
+    envelope = Envelope(CLUSTER, Member(DaemonId(1), Incarnation(1)))
+    head = envelope.head(tag)
+
+    def target(raw: bytes) -> bytes:
+        packed = pack_control(envelope, read_control(tag, raw))
+        return raw[:HEADER_BYTES] + packed[len(head) :]
+
+    return target
+
+
+def group_change(raw: bytes) -> bytes:
+    return pack_group_change(read_group_change(raw))
+
+
+def body(raw: bytes) -> bytes:
+    """The first two bytes say how many messages there should be, as a piece's head does."""
+    if len(raw) < 2:
+        raise DecodeError("too_short")
+    opened = read_body(raw[2:], int.from_bytes(raw[:2], "big"))
+    packed = pack_body(opened.table, opened.destinations, opened.kinds, opened.payloads)
+    return raw[:2] + packed
+
+
+CONTROL_TAGS = tuple(tag for tag in Tag if tag not in (Tag.DATA, Tag.TOKEN))
+TARGETS: dict[str, Target] = {
+    "header": header,
+    "ring packet": ring_packet,
+    "token": token,
+    **{tag.name.lower().replace("_", " "): control(tag) for tag in CONTROL_TAGS},
+    "group change": group_change,
+    "body": body,
+}
+
+
+# Samples.
+
+
+@cache
+def samples() -> dict[str, list[bytes]]:
+    """Real inputs for every target, from a simulated run."""
+    found: dict[str, list[bytes]] = {name: [] for name in TARGETS}
+    for packet in [*_rare_packets(), *_traffic()]:
+        for name, raw in _inputs_of(packet):
+            if len(found[name]) < SAMPLES_PER_TARGET:
+                found[name].append(raw)
+    assert all(found.values()), [name for name, list in found.items() if not list]
+    return found
+
+
+def _traffic() -> Iterator[bytes]:
+    live = LiveNodes(0)
+    for _ in range(STEPS_FOR_SAMPLES):
+        live.go_on()
+        yield from list(live.packets)
+        live.packets.clear()
+
+
+def _rare_packets() -> Iterator[bytes]:
+    """What a run may do without."""
+    one, two = Member(DaemonId(1), Incarnation(1)), Member(DaemonId(2), Incarnation(1))
+    base, config = ConfigId(1, *one, 1), ConfigId(2, *one, 2)
+    runs = ((1, 3), (5, 9))
+    order = (5, 6, 4, 3, 2, 1)
+    data = RecoveryData(
+        config, base, two, 1, 1, 1, 4, False, False, order, 0, 2, b"first half of it"
+    )
+    states = tuple(MemberState(who, base, runs, 9, 3, ((7, 8),)) for who in (one, two))
+    rare: tuple[PacketMessage, ...] = (
+        RecoveryRequest(config, base, 0, runs),
+        data,
+        Digest(config, states),
+        Commit(config),
+    )
+    for message in rare:
+        yield pack_control(Envelope(CLUSTER, one), message)
+
+
+def _inputs_of(packet: bytes) -> Iterator[tuple[str, bytes]]:
+    tag, sender, incarnation = open_header(packet, CLUSTER)
+    yield "header", packet
+    if tag == Tag.TOKEN:
+        yield "token", packet
+    elif tag != Tag.DATA:
+        yield Tag(tag).name.lower().replace("_", " "), packet
+    else:
+        yield "ring packet", packet
+        for piece in read_ring_packet(packet, sender, incarnation).pieces:
+            if piece.flags & LAST and not piece.index:
+                if piece.flags & CONTROL:
+                    yield "group change", piece.data
+                else:
+                    yield "body", piece.count.to_bytes(2, "big") + piece.data
+
+
+# Mutations.
+
+
+def mutated(rng: Random, chosen: list[bytes], raw: bytes) -> bytes:
+    """`raw` with one or a few things wrong or with parts of others, or plain noise."""
+    draw = rng.random()
+    if draw > 0.6:
+        return _lied(rng, raw)
+    if draw < 0.05:
+        return raw[:HEADER_BYTES] + rng.randbytes(int(rng.random() * 120))
+    if draw < 0.08:
+        return rng.randbytes(int(rng.random() * 120))
+    while True:
+        raw = _mutate_once(rng, raw, chosen)
+        if rng.random() < 0.7:
+            return raw
+
+
+def _lied(rng: Random, raw: bytes) -> bytes:
+    """Well formed, but one number of it is another one."""
+    if len(raw) < HEADER_BYTES or raw[0] != WIRE_VERSION:
+        head, rest = b"", raw
+    elif raw[1] == Tag.TOKEN or raw[1] == Tag.DATA:
+        at = PLACES[int(rng.random() * len(PLACES))]
+        (before,) = U64.unpack_from(raw.ljust(at + 8), at)
+        return raw[:at] + U64.pack(_other_number(rng, before)) + raw[at + 8 :]
+    else:
+        head, rest = raw[:HEADER_BYTES], raw[HEADER_BYTES:]
+    try:
+        fields = msgspec.msgpack.decode(rest)
+    except msgspec.DecodeError:
+        return raw[:-1]
+    if isinstance(fields, list):
+        _change_leaf(rng, fields)
+    return head + msgspec.msgpack.encode(fields)
+
+
+def _change_leaf(rng: Random, fields: list[Any]) -> None:
+    """One number somewhere in the tree; or a branch lost or doubled."""
+    while fields:
+        at = int(rng.random() * len(fields))
+        if isinstance(fields[at], list) and fields[at] and rng.random() < 0.95:
+            fields = fields[at]
+        elif isinstance(fields[at], int):
+            fields[at] = _other_number(rng, fields[at])
+            return
+        elif rng.random() < 0.5:
+            del fields[at]
+            return
+        else:
+            fields.insert(at, fields[at])
+            return
+
+
+def _other_number(rng: Random, before: int) -> int:
+    draw = rng.random()
+    if draw < 0.5:
+        return EDGES[int(rng.random() * len(EDGES))]
+    return max(0, min(2**64 - 1, before + int(rng.random() * 9) - 4))
+
+
+def _mutate_once(rng: Random, raw: bytes, chosen: list[bytes]) -> bytes:
+    kind = int(rng.random() * 8)
+    size = len(raw)
+    at = int(rng.random() * (size + 1))
+    if kind == 0 and at < size:  # one bit
+        return raw[:at] + bytes((raw[at] ^ 1 << int(rng.random() * 8),)) + raw[at + 1 :]
+    if kind == 1:  # one byte
+        return raw[:at] + bytes((int(rng.random() * 256),)) + raw[at + 1 :]
+    if kind == 2:  # a number at the edge of something, where a number may be
+        return raw[:at] + U64.pack(EDGES[int(rng.random() * len(EDGES))]) + raw[at + 8 :]
+    if kind == 3:  # the low bytes of such a number
+        tail = U64.pack(EDGES[int(rng.random() * len(EDGES))])[-int(rng.random() * 4) - 1 :]
+        return raw[:at] + tail + raw[at + len(tail) :]
+    if kind == 4:  # cut off
+        return raw[:at]
+    if kind == 5:  # too long
+        return raw + rng.randbytes(1 + int(rng.random() * 16))
+    if kind == 6:  # something taken out or doubled
+        other = int(rng.random() * (size + 1))
+        return raw[:at] + raw[other:]
+    other_raw = chosen[int(rng.random() * len(chosen))]  # two joined into one
+    return raw[:at] + other_raw[at:]
