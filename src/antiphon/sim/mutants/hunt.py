@@ -1,0 +1,94 @@
+"""The hunt: each mutant against the judges, seed by seed, until one of them names a promise.
+
+Only promises count. A mutant that raises is stopped like any daemon that fails, and the
+judges look at what the others do; its own assertions are switched off (`python -O`), for
+they would find what the judges are asked to find.
+"""
+
+import multiprocessing
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
+from time import perf_counter
+
+import msgspec
+
+from antiphon.sim.mutants import MUTANTS
+from antiphon.sim.mutants.seeds import SEEDS
+from antiphon.sim.pool import over
+from antiphon.sim.swarm import draw
+from antiphon.sim.trial import BUG, Planter, play
+
+SEEDS_MAX = 200
+"""A mutant that lives through so many is a survivor."""
+
+PROMISES_OWED = tuple(f"D{number}" for number in range(1, 9)) + tuple(
+    f"S{number}" for number in range(1, 7)
+)
+"""Each of these must have caught a mutant; else its judge may be blind."""
+
+
+class Chase(msgspec.Struct, frozen=True):
+    """What became of a mutant."""
+
+    mutant: str
+    seed: int | None
+    """That caught it; None: it survived."""
+
+    promises: tuple[str, ...]
+    """Broken there, the first one first."""
+
+    tried: int
+    seconds: float
+
+    @property
+    def caught(self) -> bool:
+        return self.seed is not None
+
+
+def seeds_for(mutant: str, quick: bool) -> Sequence[int]:
+    """In the order in which they are tried: quickly, the one that is known to do first."""
+    known = SEEDS.get(mutant)
+    if not quick or known is None:
+        return range(SEEDS_MAX)
+    return [known, *(seed for seed in range(SEEDS_MAX) if seed != known)]
+
+
+def chase(quick: bool, mutant: str) -> Chase:
+    """Until it is caught on a seed that the node without it passes."""
+    began = perf_counter()
+    plant = MUTANTS[mutant].plant
+    tried = 0
+    for seed in seeds_for(mutant, quick):
+        tried += 1
+        promises = broken(seed, plant)
+        if promises and not broken_by_nobody(seed):
+            return Chase(mutant, seed, promises, tried, perf_counter() - began)
+    return Chase(mutant, None, (), tried, perf_counter() - began)
+
+
+def broken(seed: int, plant: Planter | None) -> tuple[str, ...]:
+    """The promises that the judges find broken, in the order of time."""
+    _, outcome = play(draw(seed), plant)
+    found = dict.fromkeys(violation.promise for violation in outcome.violations)
+    return tuple(promise for promise in found if promise != BUG)
+
+
+@cache
+def broken_by_nobody(seed: int) -> tuple[str, ...]:
+    """What the node breaks without any mutant: nothing, we hope."""
+    return broken(seed, None)
+
+
+def chase_all(mutants: Sequence[str], quick: bool, jobs: int) -> Iterator[Chase]:
+    """As they are caught, or not."""
+    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+        yield from pool.imap_unordered(partial(chase, quick), mutants)
+
+
+def unsound(seeds: range, jobs: int) -> list[int]:
+    """Seeds on which the node without a mutant breaks a promise."""
+    return sorted(seed for seed, sound in over(seeds, _sound, jobs) if not sound)
+
+
+def _sound(seed: int) -> tuple[int, bool]:
+    return seed, not broken_by_nobody(seed)

@@ -1,0 +1,157 @@
+"""Bugs in the agreement on who is there."""
+
+from typing import Any
+
+import msgspec
+
+from antiphon.core.ids import Member
+from antiphon.protocol.membership.attempt import Collection
+from antiphon.protocol.membership.membership import State
+from antiphon.protocol.node import Node
+from antiphon.sim.mutants.planting import mutants_of, swap, whenever
+from antiphon.wire.control import Digest, Hello, Propose
+
+
+def commit_by_majority(node: Node) -> None:
+    """The coordinator commits when more than half are ready."""
+
+    def change(collection: Collection) -> None:
+        def add_ready(original: Any, member: Member) -> bool:
+            done: bool = original(member)
+            return done or 2 * len(collection.ready) > len(collection.attempt.configuration.members)
+
+        swap(collection, "add_ready", add_ready)
+
+    whenever(node.membership, "_collection", change)
+
+
+def company_by_member_lists(node: Node) -> None:
+    """Who was in my configuration counts as coming from it, whatever it says itself."""
+    membership = node.membership
+
+    def take_digest(original: Any, now: int, digest: Digest) -> Any:
+        base = membership.installed.id
+        states = tuple(
+            msgspec.structs.replace(state, base=base)
+            if state.member in membership.installed.members
+            else state
+            for state in digest.states
+        )
+        return original(now, msgspec.structs.replace(digest, states=states))
+
+    swap(membership, "_take_digest", take_digest)
+
+
+def company_of_all(node: Node) -> None:
+    """Everybody in the new configuration counts as coming from the old one."""
+    membership = node.membership
+
+    def take_digest(original: Any, now: int, digest: Digest) -> Any:
+        base = membership.installed.id
+        states = tuple(msgspec.structs.replace(state, base=base) for state in digest.states)
+        return original(now, msgspec.structs.replace(digest, states=states))
+
+    swap(membership, "_take_digest", take_digest)
+
+
+def proposal_without_unheard(node: Node) -> None:
+    """A member strikes those it does not hear itself off the proposed list."""
+    membership = node.membership
+
+    def hear_propose(original: Any, now: int, sender: Member, propose: Propose) -> Any:
+        heard = [*membership._counted(now), membership._me, sender]
+        members = tuple(member for member in propose.members if member in heard)
+        return original(now, sender, msgspec.structs.replace(propose, members=members))
+
+    swap(membership, "_hear_propose", hear_propose)
+
+
+def old_proposals_accepted(node: Node) -> None:
+    """A late proposal with a lower id replaces the present attempt."""
+    membership = node.membership
+
+    def hear_propose(original: Any, now: int, sender: Member, propose: Propose) -> Any:
+        accepted = membership._accepted
+        if propose.config < accepted:
+            membership._accepted = membership.installed.id
+        effects = original(now, sender, propose)
+        membership._accepted = max(accepted, membership._accepted)
+        return effects
+
+    swap(membership, "_hear_propose", hear_propose)
+
+
+def epochs_not_learned(node: Node) -> None:
+    """A coordinator counts its own epochs only, so that others have seen higher ones."""
+
+    def counted(original: Any, now: int) -> dict[Member, Hello]:
+        hellos = original(now).items()
+        return {who: msgspec.structs.replace(hello, epoch=0) for who, hello in hellos}
+
+    swap(node.membership, "_counted", counted)
+
+
+def ids_used_again(node: Node) -> None:
+    """A coordinator proposes again under the id of its last attempt."""
+    membership = node.membership
+
+    def propose(original: Any, now: int) -> Any:
+        before = membership._epoch, membership._counter
+        effects = original(now)
+        membership._epoch, membership._counter = before
+        return effects
+
+    swap(membership, "_propose", propose)
+
+
+def strangers_ignored(node: Node) -> None:
+    """A configuration that works never takes anybody in."""
+    membership = node.membership
+
+    def healthy(original: Any, *arguments: Any) -> bool:
+        return membership.state == State.OPERATIONAL or bool(original(*arguments))
+
+    swap(membership, "_healthy", healthy)
+
+
+def attempt_never_given_up(node: Node) -> None:
+    """An attempt whose coordinator or members are gone is waited for without end."""
+    swap(node.membership, "_fail", lambda original, now: [])
+
+
+def trouble_ignored(node: Node) -> None:
+    """Membership does not react when the ring breaks."""
+    swap(node.membership, "_hear_trouble", lambda original, *arguments: [])
+
+
+def digest_without_the_last(node: Node) -> None:
+    """The coordinator does not wait for the holdings of the last member."""
+
+    def change(collection: Collection) -> None:
+        def add_state(original: Any, member: Member, state: Any) -> bool:
+            members = collection.attempt.configuration.members
+            done: bool = original(member, state)
+            if done or len(collection.states) + 1 < len(members) or len(members) == 1:
+                return done
+            (silent,) = (one for one in members if one not in collection.states)
+            return bool(original(silent, state))
+
+        swap(collection, "add_state", add_state)
+
+    whenever(node.membership, "_collection", change)
+
+
+MUTANTS = mutants_of(
+    "membership",
+    commit_by_majority,
+    company_by_member_lists,
+    company_of_all,
+    proposal_without_unheard,
+    old_proposals_accepted,
+    epochs_not_learned,
+    ids_used_again,
+    strangers_ignored,
+    attempt_never_given_up,
+    trouble_ignored,
+    digest_without_the_last,
+)

@@ -1,0 +1,76 @@
+"""Bugs in the token ring."""
+
+from typing import Any
+
+from antiphon.protocol.node import Node
+from antiphon.protocol.stream.ring import REPEAT, Ring
+from antiphon.sim.mutants.planting import mutants_of, on_ring, swap
+from antiphon.wire.ring import Token
+
+
+def old_tokens_taken(node: Node) -> None:
+    """A token that was doubled or repeated is taken for a new one."""
+
+    def change(ring: Ring) -> None:
+        def hear_token(original: Any, now: int, token: Token) -> Any:
+            ring._token_seen = 0
+            return original(now, token)
+
+        swap(ring, "hear_token", hear_token)
+
+    on_ring(node, change)
+
+
+def requests_unanswered(node: Node) -> None:
+    """Nobody repeats what others ask for."""
+
+    def change(ring: Ring) -> None:
+        swap(ring, "_answer", lambda original, requests: ([], list(requests)))
+
+    on_ring(node, change)
+
+
+def losses_not_asked_for(node: Node) -> None:
+    """A member does not ask for what it misses."""
+
+    def change(ring: Ring) -> None:
+        swap(ring._window, "missing", lambda original, upto, runs_max: [])
+
+    on_ring(node, change)
+
+
+def token_not_repeated(node: Node) -> None:
+    """A token that is lost stays lost."""
+
+    def change(ring: Ring) -> None:
+        def set_timer(original: Any, name: str, at: int) -> None:
+            if name != REPEAT:
+                original(name, at)
+
+        swap(ring.timers, "set", set_timer)
+
+    on_ring(node, change)
+
+
+def own_line_on_token(node: Node) -> None:
+    """Each member writes on the token what it holds itself, whoever holds less."""
+
+    def change(ring: Ring) -> None:
+        def update(original: Any, token: Token) -> None:
+            token.link_aru, token.site_aru = 0, 0
+            token.link_modifier = token.site_modifier = ring._me.daemon
+            original(token)
+
+        swap(ring, "_update_arus", update)
+
+    on_ring(node, change)
+
+
+MUTANTS = mutants_of(
+    "ring",
+    old_tokens_taken,
+    requests_unanswered,
+    losses_not_asked_for,
+    token_not_repeated,
+    own_line_on_token,
+)

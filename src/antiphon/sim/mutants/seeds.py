@@ -1,0 +1,3 @@
+"""For each mutant a seed that is known to catch it, so that a quick look need not search."""
+
+SEEDS: dict[str, int] = {}
