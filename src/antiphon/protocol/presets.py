@@ -46,6 +46,7 @@ SIMULATION = replace(
         window_packets_max=160,
         control_packets_reserve=20,
         # A long rest: an idle ring should not eat the run.
+        token_rest_us_min=20 * MILLISECOND,
         token_rest_us_max=150 * MILLISECOND,
         token_repeat_us=25 * MILLISECOND,
         token_loss_us=400 * MILLISECOND,

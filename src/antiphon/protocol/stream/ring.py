@@ -44,6 +44,9 @@ QUIET_ROTATIONS = 2
 """The leader lets the token rest after so many rotations without work: by then every
 member has seen everything stable."""
 
+STILL_ROTATIONS = 8
+"""So many rotations without a new packet, though not all is stable: no need to hurry."""
+
 REPEATS_BEFORE_LOSS = 8
 ROUNDS_REMEMBERED = 8
 
@@ -107,6 +110,7 @@ class Ring:
         # Quiet: nothing new since my last visit, and everything is stable.
         self._link_last = 0
         self._quiet_rotations = 0
+        self._still_rotations = 0
         self._rest_us = settings.token_rest_us_min
 
         # What may end in trouble.
@@ -157,16 +161,26 @@ class Ring:
             if len(self._rounds) == ROUNDS_REMEMBERED:
                 quartile = sorted(self._rounds)[ROUNDS_REMEMBERED // 4]
                 self.rotation_us = min(quartile, self._settings.token_loss_us // 4)
-        if self._leader == self._me.daemon and self._quiet_rotations >= QUIET_ROTATIONS:
+        rest = self._rest(round_us) if self._leader == self._me.daemon else 0
+        if rest <= 0:
+            return self._visit(now, token)
+        self._held_token = token
+        self.timers.clear(LOSS)
+        self.timers.set(VISIT, now + rest)
+        return []
+
+    def _rest(self, round_us: int) -> int:
+        """How long the leader keeps the token: longer and longer while all is quiet, a
+        little while nothing moves although something should (a packet that cannot be had,
+        a full window): turning faster would not help."""
+        if self._quiet_rotations >= QUIET_ROTATIONS:
             # A token that was lost and repeated has rested long enough on its way.
             rest = min(self._rest_us, self._settings.token_rest_us_max - round_us)
             self._rest_us = min(2 * self._rest_us, self._settings.token_rest_us_max)
-            if rest > 0:
-                self._held_token = token
-                self.timers.clear(LOSS)
-                self.timers.set(VISIT, now + rest)
-                return []
-        return self._visit(now, token)
+            return rest
+        if self._still_rotations >= STILL_ROTATIONS:
+            return self._settings.token_rest_us_min
+        return 0
 
     def _pass_again(self, now: Instant, token: Token) -> list[Word]:
         """My predecessor repeats what I passed on: perhaps it was lost behind me. Not too
@@ -456,6 +470,8 @@ class Ring:
             and self._site_aru.value == token.site_stamp
             and not self._outbox.waiting(self.settled)
         )
+        still = token.link_sequence == self._link_last
+        self._still_rotations = self._still_rotations + 1 if still else 0
         self._quiet_rotations = self._quiet_rotations + 1 if quiet else 0
         if not quiet:
             self._rest_us = self._settings.token_rest_us_min
