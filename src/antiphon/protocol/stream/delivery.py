@@ -84,27 +84,35 @@ class Delivery:
         return moved
 
     def _run_ahead(self, taken: list[Bundle]) -> bool:
+        """Deliver early what may be, lowest first."""
+        if not self._waiting:
+            return False
+        lowest = 0
+        """Of those that still wait after their turn; 0 if none does."""
+
+        moved = False
         for sequence in sorted(self._waiting):
             bundle = self._waiting[sequence]
-            if bundle.after_change <= self.cursor and self._early(bundle):
+            if bundle.after_change <= self.cursor and self._early(bundle, lowest):
                 self.ahead.add(sequence)
                 self._deliver(bundle, taken)
-                return True
-        return False
+                moved = True
+            elif not lowest:
+                lowest = sequence
+        return moved
 
-    def _early(self, bundle: Bundle) -> bool:
+    def _early(self, bundle: Bundle, lowest: int) -> bool:
         if bundle.service == Service.RELIABLE:
             return True
         if not self._follows_on(bundle):
             return False
-        return bundle.service == Service.FIFO or self._past_delivered(bundle)
-
-    def _past_delivered(self, bundle: Bundle) -> bool:
-        """All that its sender delivered before it is delivered here, too: early bundles up to
-        `early_past`, and everything up to `order_past`."""
+        if bundle.service == Service.FIFO:
+            return True
+        # Causal: all that its sender delivered before it is delivered here, too: early
+        # bundles up to `early_past`, and everything up to `order_past`.
         if self.complete < bundle.early_past or self.cursor < bundle.order_past:
             return False
-        return min(self._waiting) > bundle.early_past
+        return not 0 < lowest <= bundle.early_past
 
     def _deliver(self, bundle: Bundle, taken: list[Bundle]) -> None:
         taken.append(bundle)
