@@ -269,9 +269,8 @@ def uneven(stage: Stage, at: int) -> list[Step]:
     """One misses what the others have, and before it is repaired the configuration ends: it
     must be recovered, which a second fault makes harder."""
     victim, *senders = stage.hosts(3)
-    deaf = Action(
-        "drop", link=Link(0, victim, False), tag=Tag.DATA, until=at + stage.span(200, 900)
-    )
+    times = stage.rng.randrange(20, 150)
+    deaf = Action("drop", link=Link(0, victim, False), tag=Tag.DATA, times=times)
     second = stage.rng.choice((crash_one, split, split_again, lost_in_change, many_merge))
     steps = [Step(at, deaf), *(_flood(stage, at, sender) for sender in senders)]
     steps += second(stage, at + stage.span(2, 60))
@@ -376,3 +375,6 @@ NUISANCES: tuple[Episode, ...] = (
 
 PATIENCE_US: dict[Episode, int] = {lost_for_ever: 2_700 * MILLISECOND, clogged: 2_200 * MILLISECOND}
 """These show only if nothing else happens for a while."""
+
+REPEATING: tuple[Episode, ...] = (lost_for_ever, clogged, multicast_only_near)
+"""Somebody does not get a packet, however often it is repeated."""

@@ -15,6 +15,7 @@ from antiphon.sim.episodes import (
     CHANGES,
     NUISANCES,
     PATIENCE_US,
+    REPEATING,
     Episode,
     Stage,
     clogged,
@@ -31,10 +32,10 @@ DAEMON_WEIGHTS = (45, 27, 12, 7, 4, 3, 2)
 """Most faults show with few daemons, and a run costs by their square."""
 
 SESSIONS = 3
-LATENCY_US = (50, 1_000)
-"""At least; more where one packet is repeated for seconds, which costs by the rotation."""
-
+LATENCY_US_MIN = 50
 LATENCY_US_MAX = 5_000
+REPEATING_LATENCY_US_MIN = 1_000
+"""Where one packet is repeated for seconds, a run costs by the rotation."""
 FIRST_FAULT_US = 900 * MILLISECOND
 QUIET_US = 11 * SECOND
 UNTIL_US = 20 * SECOND
@@ -64,7 +65,7 @@ def draw(seed: int) -> Trial:
         seed=seed,
         daemons=daemons,
         sessions=SESSIONS,
-        network=_draw_network(rng, LATENCY_US[1 if set(episodes) & set(PATIENCE_US) else 0]),
+        network=_draw_network(rng, episodes),
         disk=DiskSettings(),
         workload=_draw_workload(rng, stage),
         steps=_draw_steps(stage, episodes),
@@ -160,8 +161,10 @@ def _last_words(stage: Stage) -> list[Step]:
     return steps
 
 
-def _draw_network(rng: Random, least_us: int) -> NetworkSettings:
+def _draw_network(rng: Random, episodes: list[Episode]) -> NetworkSettings:
     """Latency from a switch to another town; loss from none to much."""
+    repeating = any(episode in REPEATING for episode in episodes)
+    least_us = REPEATING_LATENCY_US_MIN if repeating else LATENCY_US_MIN
     latency = int(least_us * (LATENCY_US_MAX / least_us) ** rng.random())
     loss = round(0.1 * rng.random() ** 3, 4) if rng.random() < 0.5 else 0.0
     return NetworkSettings(
