@@ -27,7 +27,7 @@ COMMANDS = {
     "digest": "antiphon.tools.replay_command:digest",
     "mutants": "antiphon.tools.mutants_command:mutants",
     "run": "antiphon.tools.replay_command:run_file",
-    "shrink": "antiphon.tools.shrink_command:shrink",
+    "shrink": "antiphon.tools.shrink_command:shrink_command",
 }
 """Each loaded when it is called."""
 
