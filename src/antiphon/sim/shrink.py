@@ -22,6 +22,7 @@ QUIET_US_MIN = 4 * SECOND
 """What is owed in the end gets so much time at least."""
 
 RUNS_MAX = 600
+OTHER_SEEDS = (1, 2, 3, 4)
 NO_END = "END"
 """In place of a promise: the run did not come to an end."""
 
@@ -35,6 +36,9 @@ class Budget:
 
     def __init__(self, fails: Fails, runs_max: int, told: Told) -> None:
         self.runs = 0
+        self.patient = False
+        """Whether a candidate that does not fail gets a chance with other seeds."""
+
         self._fails = fails
         self._runs_max = runs_max
         self._told = told
@@ -44,17 +48,19 @@ class Budget:
     def spent(self) -> bool:
         return self.runs >= self._runs_max
 
-    def better(self, candidate: Trial) -> bool:
-        """Whether it still fails; never tried twice."""
-        text = str(candidate)
-        if self.spent or text in self._tried:
-            return False
-        self._tried.add(text)
-        self.runs += 1
-        if not self._fails(candidate):
-            return False
-        self._told(candidate, self.runs)
-        return True
+    def failing(self, candidate: Trial) -> Trial | None:
+        """The candidate if it still fails, perhaps with another seed; nothing is tried twice."""
+        for seed in (candidate.script.seed, *(OTHER_SEEDS if self.patient else ())):
+            trial = _with(candidate, seed=seed)
+            text = str(trial)
+            if self.spent or text in self._tried:
+                continue
+            self._tried.add(text)
+            self.runs += 1
+            if self._fails(trial):
+                self._told(trial, self.runs)
+                return trial
+        return None
 
 
 def breaks(promise: str, plant: Planter | None = None) -> Fails:
@@ -78,13 +84,20 @@ def broken(outcome: Outcome) -> list[str]:
 def shrink(trial: Trial, fails: Fails, runs_max: int = RUNS_MAX, told: Told | None = None) -> Trial:
     """A trial that fails as this one does, and has nothing that one change could take away."""
     budget = Budget(fails, runs_max, told or (lambda smaller, runs: None))
-    before = None
-    while trial != before and not budget.spent:
-        before = trial
-        trial = _settle(trial, _shorter, budget)
-        trial = _shrink_steps(trial, budget)
-        for make in PASSES:
-            trial = _settle(trial, make, budget)
+    for patient in (False, True):
+        budget.patient = patient
+        before = None
+        while trial != before and not budget.spent:
+            before = trial
+            trial = _shrink_once(trial, budget)
+    return trial
+
+
+def _shrink_once(trial: Trial, budget: Budget) -> Trial:
+    trial = _settle(trial, _shorter, budget)
+    trial = _shrink_steps(trial, budget)
+    for make in PASSES:
+        trial = _settle(trial, make, budget)
     return trial
 
 
@@ -93,7 +106,8 @@ def _settle(trial: Trial, make: Callable[[Trial], Iterator[Trial]], budget: Budg
     found: Trial | None = trial
     while found is not None:
         trial = found
-        found = next((smaller for smaller in make(trial) if budget.better(smaller)), None)
+        tried = (budget.failing(smaller) for smaller in make(trial))
+        found = next((smaller for smaller in tried if smaller is not None), None)
     return trial
 
 
@@ -104,9 +118,9 @@ def _shrink_steps(trial: Trial, budget: Budget) -> Trial:
         at = 0
         while at < len(trial.script.steps):
             steps = trial.script.steps
-            candidate = _with_steps(trial, steps[:at] + steps[at + size :])
-            if budget.better(candidate):
-                trial = candidate
+            smaller = budget.failing(_with_steps(trial, steps[:at] + steps[at + size :]))
+            if smaller is not None:
+                trial = smaller
             else:
                 at += size
         size //= 2

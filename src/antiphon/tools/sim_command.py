@@ -23,6 +23,7 @@ from antiphon.tools.sim_options import (
 from antiphon.tools.sim_report import Progress, Tally, print_reach, print_tally, print_verdict
 
 COMMANDS = {
+    "changes": "antiphon.tools.changes_command:changes",
     "demo": "antiphon.tools.demo_command:demo",
     "digest": "antiphon.tools.replay_command:digest",
     "mutants": "antiphon.tools.mutants_command:mutants",
