@@ -21,6 +21,7 @@ from antiphon.protocol.presets import SIMULATION, NodeSettings
 from antiphon.sim.faults import Run, run
 from antiphon.sim.notation import Tokens, read_amounts, write_amounts
 from antiphon.sim.script import Script, parse_script
+from antiphon.sim.world import MakeApp
 
 Settings = TypeVar("Settings")
 
@@ -127,9 +128,12 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 def play(
-    trial: Trial, plant: Planter | None = None, events_max: int = EVENTS_MAX
+    trial: Trial,
+    plant: Planter | None = None,
+    events_max: int = EVENTS_MAX,
+    make_app: MakeApp | None = None,
 ) -> tuple[Run, Outcome]:
-    """Run a trial and judge it."""
+    """Run a trial and judge it. Without `make_app` its applications are the script's."""
     began = perf_counter()
     settings = trial.variant.settings(trial.script.daemons)
 
@@ -139,7 +143,7 @@ def play(
             plant(node)
         return node
 
-    played = run(trial.script, make_node, events_max=events_max)
+    played = run(trial.script, make_node, make_app=make_app, events_max=events_max)
     violations = _violations(played)
     return played, _outcome(played, violations, perf_counter() - began)
 
