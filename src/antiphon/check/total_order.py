@@ -94,7 +94,8 @@ def _befores(sequences: list[list[int]], rank: dict[int, int]) -> Befores:
         pairs.update(dict.fromkeys(zip(sequence, sequence[1:], strict=False)))
         direct.update((number, []) for number in sequence if number not in direct)
     for one, other in pairs:
-        direct[other].append(one)
+        if rank[one] < rank[other]:  # else it was delivered before, elsewhere, which is D1's matter
+            direct[other].append(one)
     befores: Befores = {}
     for number in sorted(direct, key=rank.__getitem__):
         mask = 0

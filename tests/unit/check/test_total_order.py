@@ -216,3 +216,13 @@ def test_a_group_without_members_makes_nobody_an_outsider() -> None:
     story.hand(second, story.bob)
     story.hand(first, story.bob)
     assert story.broken() == ["S5"]
+
+
+def test_a_message_delivered_again_in_the_next_configuration_spoils_no_order() -> None:
+    """It has two places then; its first one counts, and the rest is judged all the same."""
+    story = Pair()
+    again = story.say(Service.AGREED)
+    story.go_on()
+    story.say(Service.AGREED)
+    story.deliver(again, story.one)
+    assert story.broken() == ["D1", "D2"]
