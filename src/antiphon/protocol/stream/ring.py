@@ -4,8 +4,6 @@ Born with a configuration and dropped with it; old packets name the old configur
 find no ring. After seed 000 sec. 3.2; differences: docs/protocols/ring.md.
 """
 
-from collections import deque
-
 from antiphon.core.bundle import Bundle
 from antiphon.core.clocks import LamportClock
 from antiphon.core.effects import (
@@ -25,6 +23,7 @@ from antiphon.core.trace import Kind, Level, Record
 from antiphon.protocol.stream.assembly import TOKEN_LIFE, Assembly, DuplicateFilter
 from antiphon.protocol.stream.delivery import Delivery
 from antiphon.protocol.stream.packing import Filled, Outbox, Stamp
+from antiphon.protocol.stream.patience import Patience
 from antiphon.protocol.stream.settings import StreamSettings
 from antiphon.protocol.stream.token import UsableAru, adaptive_delay, allowance, merged_aru
 from antiphon.protocol.stream.window import LinkWindow, joined_requests
@@ -46,9 +45,6 @@ member has seen everything stable."""
 
 STILL_ROTATIONS = 8
 """So many rotations without a new packet, though not all is stable: no need to hurry."""
-
-REPEATS_BEFORE_LOSS = 8
-ROUNDS_REMEMBERED = 8
 
 TOKEN_LOSS = "token_loss"
 RECEIVE_FAILURE = "receive_failure"
@@ -96,12 +92,7 @@ class Ring:
         self._passed = 0
         self._passed_at: Instant = 0
         self._passed_packet = b""
-        self.rotation_us = rotation_us
-        """How long the token takes when it neither rests nor gets lost: the lower quartile
-        of the last rounds, for a lost one would teach us to be slow about the next loss."""
-
-        self._rounds: deque[int] = deque(maxlen=ROUNDS_REMEMBERED)
-
+        self.patience = Patience(settings, rotation_us)
         self._link_aru = UsableAru()
         self._site_aru = UsableAru()
         self._sent_last = 0
@@ -122,8 +113,9 @@ class Ring:
     def begin(self, now: Instant) -> list[Word]:
         self._contiguous_moved = self._aru_moved = (0, now)
         self._passed_at = now
+        self.patience.begin(now)
         if self._leader != self._me.daemon:
-            self.timers.set(LOSS, now + self._loss_us())
+            self.timers.set(LOSS, now + self.patience.loss_us())
             return []
         return self._visit(now, Token(1))
 
@@ -153,14 +145,10 @@ class Ring:
             return "impossible_token"
         self._token_seen = token.sequence
         self.timers.clear(REPEAT)
-        self.timers.set(LOSS, now + self._loss_us())
+        self.timers.set(LOSS, now + self.patience.loss_us())
         self._notice_quiet(token)
         round_us = now - self._passed_at
-        if not self._quiet_rotations:
-            self._rounds.append(round_us)
-            if len(self._rounds) == ROUNDS_REMEMBERED:
-                quartile = sorted(self._rounds)[ROUNDS_REMEMBERED // 4]
-                self.rotation_us = min(quartile, self._settings.token_loss_us // 4)
+        self.patience.note_visit(now, round_us, bool(self._quiet_rotations))
         rest = self._rest(round_us) if self._leader == self._me.daemon else 0
         if rest <= 0:
             return self._visit(now, token)
@@ -186,13 +174,13 @@ class Ring:
         """My predecessor repeats what I passed on: perhaps it was lost behind me. Not too
         soon, or a doubled token would chase the true one round the ring for ever."""
         lost_behind_me = token.sequence == self._passed - 1 and self.timers.running(REPEAT)
-        if not lost_behind_me or now - self._passed_at < self._repeat_us() // 2:
+        if not lost_behind_me or now - self._passed_at < self.patience.repeat_us() // 2:
             return []
         return self._repeat(now)
 
     def _repeat(self, now: Instant) -> list[Word]:
         self._passed_at = now
-        self.timers.set(REPEAT, now + self._repeat_us())
+        self.timers.set(REPEAT, now + self.patience.repeat_us())
         return [Send(self._next, self._passed_packet)]
 
     def hear_packet(self, now: Instant, packet: RingPacket, raw: bytes) -> str | list[Word]:
@@ -202,7 +190,7 @@ class Ring:
         link = packet.link_sequence
         if link > self._window.released + 2 * self._settings.buffered_packets_max:
             return "beyond_window"
-        if packet.token_sequence >= self._passed and packet.token_sequence > self._token_seen - 1:
+        if packet.token_sequence >= self._token_seen:
             self._hear_life(now)
         sender = Member(packet.sender, packet.incarnation)
         effects: list[Word] = []
@@ -424,8 +412,8 @@ class Ring:
         # In a quiet ring the token will rest with the leader before it comes back to me.
         rests = self._quiet_rotations and self._leader != self._me.daemon
         rest = self._settings.token_rest_us_max if rests else 0
-        self.timers.set(REPEAT, now + rest + self._repeat_us())
-        self.timers.set(LOSS, now + self._loss_us())
+        self.timers.set(REPEAT, now + rest + self.patience.repeat_us())
+        self.timers.set(LOSS, now + self.patience.loss_us())
 
     # Delivery and release.
 
@@ -480,15 +468,7 @@ class Ring:
         """A packet of a later visit: the token I passed arrived."""
         self.timers.clear(REPEAT)
         if self._held_token is None:
-            self.timers.set(LOSS, now + self._loss_us())
-
-    def _repeat_us(self) -> int:
-        return max(self._settings.token_repeat_us, self.rotation_us * 3 // 2)
-
-    def _loss_us(self) -> int:
-        """Time for a rest and several repeats, however slow the ring is."""
-        adapted = self._settings.token_rest_us_max + REPEATS_BEFORE_LOSS * self._repeat_us()
-        return max(self._settings.token_loss_us, adapted)
+            self.timers.set(LOSS, now + self.patience.loss_us())
 
     def _impossible(self, token: Token) -> bool:
         """A token that would take back what I know cannot come from a sane member."""

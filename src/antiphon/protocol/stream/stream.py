@@ -280,7 +280,7 @@ class Stream:
             self._envelope,
             self._outbox,
             self._level,
-            self._ring.rotation_us if self._ring is not None else 0,
+            self._ring.patience.rotation_us if self._ring is not None else 0,
         )
         self.state = State.RUNNING
         effects.append(ReadFirst(token=self._settings.accelerated_packets > 0))
