@@ -10,6 +10,7 @@ from antiphon.sim.swarm import draw
 from antiphon.sim.trial import play
 from antiphon.tools.sim_command import run_one
 from antiphon.tools.sim_options import (
+    SeedRange,
     choice_of,
     mutant_option,
     planter_of,
@@ -28,11 +29,16 @@ def run_file(file: Path, mutant: str | None, **shown: Any) -> None:
 
 
 @click.command()
-@click.option("--seed", type=click.IntRange(min=0), required=True)
-def digest(seed: int) -> None:
+@click.option("--seed", type=click.IntRange(min=0), help="Of one seed.")
+@click.option("--seeds", type=SeedRange(), help="Of several, each on a line with its seed.")
+def digest(seed: int | None, seeds: range | None) -> None:
     """Print a number for all that happened in a seed.
 
     It is the same on every machine and under every PYTHONHASHSEED.
     """
-    played, _ = play(draw(seed))
-    click.echo(played.digest())
+    if (seeds is None) == (seed is None):
+        raise click.UsageError("give --seed N or --seeds A:B")
+    if seed is not None:
+        click.echo(play(draw(seed))[0].digest())
+    for each in seeds or ():
+        click.echo(f"{each} {play(draw(each))[0].digest()}")

@@ -1,0 +1,130 @@
+"""The items of `antiphon soak`. Each runs in processes of its own and gives its figures."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import click
+import msgspec
+
+NEW_SEEDS = 5_000
+PART = 1_000
+"""Seeds of one item: what is lost when a soak is stopped."""
+
+REACH_SEEDS = range(0, 500)
+DIGEST_SEEDS = range(0, 20)
+HASH_SEEDS = ("0", "1", "4711")
+SPEED_SEEDS = range(0, 60)
+FUZZ_INPUTS = 5_000_000
+
+Figures = dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Soak:
+    new_seeds_from: int
+    jobs: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    summary: str
+    run: Callable[[Soak], tuple[bool, Figures]]
+
+
+def _swarm(seeds: range, reach: bool, soak: Soak) -> tuple[bool, Figures]:
+    arguments = ["sim", "--seeds", f"{seeds.start}:{seeds.stop}", "--json"]
+    return _command([*arguments, *(["--reach"] * reach), *_jobs(soak)])
+
+
+def _new_seeds(part: int, soak: Soak) -> tuple[bool, Figures]:
+    first = soak.new_seeds_from + part * PART
+    return _swarm(range(first, first + PART), False, soak)
+
+
+def _mutants(soak: Soak) -> tuple[bool, Figures]:
+    return _command(["sim", "mutants", "--json", *_jobs(soak)])
+
+
+def _fuzz(soak: Soak) -> tuple[bool, Figures]:
+    from antiphon.tools.fuzz_command import print_report, run
+
+    report = run(FUZZ_INPUTS, soak.new_seeds_from, soak.jobs or os.cpu_count() or 1)
+    print_report(report)
+    figures: Figures = {"inputs": report.inputs, "findings": len(report.findings)}
+    return not report.findings, figures
+
+
+def _digests(soak: Soak) -> tuple[bool, Figures]:
+    """The same seeds under several hash seeds."""
+    seeds = f"{DIGEST_SEEDS.start}:{DIGEST_SEEDS.stop}"
+    told = []
+    for hash_seed in HASH_SEEDS:
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        command = [sys.executable, "-m", "antiphon", "sim", "digest", "--seeds", seeds]
+        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
+        told.append(done.stdout.decode().splitlines())
+    different = [one[0].split()[0] for one in zip(*told, strict=True) if len(set(one)) > 1]
+    for seed in different:
+        click.echo(f"seed {seed} is not the same under every PYTHONHASHSEED")
+    return not different, {"seeds": len(DIGEST_SEEDS), "different": len(different)}
+
+
+def _speed(soak: Soak) -> tuple[bool, Figures]:
+    """One process alone, so that it has a core for itself."""
+    seeds = f"{SPEED_SEEDS.start}:{SPEED_SEEDS.stop}"
+    passed, figures = _command(["sim", "--seeds", seeds, "--jobs", "1", "--json"])
+    return passed, {name: figures[name] for name in ("events_per_second", "median_events")}
+
+
+def _jobs(soak: Soak) -> list[str]:
+    return ["--jobs", str(soak.jobs)] if soak.jobs else []
+
+
+def _command(arguments: list[str]) -> tuple[bool, Figures]:
+    """Run a command of ours, show what it says, and take its last line as figures."""
+    command = [sys.executable, "-m", "antiphon", *arguments]
+    last = ""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        for line in running.stdout:
+            click.echo(line, nl=False)
+            last = line
+    try:
+        told = msgspec.json.decode(last, type=dict[str, float | list[str | float] | str])
+    except msgspec.DecodeError:
+        return False, {}
+    figures = {name: _figure(value) for name, value in told.items()}
+    return running.returncode == 0, figures
+
+
+def _figure(value: object) -> float:
+    """Of a list, its length."""
+    if isinstance(value, int | float):
+        return value
+    return len(value) if isinstance(value, list) else 0
+
+
+ITEMS: dict[str, Item] = {
+    "reach": Item(
+        f"seeds {REACH_SEEDS.start}:{REACH_SEEDS.stop}, and what of the protocol they meet",
+        partial(_swarm, REACH_SEEDS, True),
+    ),
+    **{
+        f"seeds-{part + 1}": Item(
+            f"{PART:,} seeds that were never run, part {part + 1} of {NEW_SEEDS // PART}",
+            partial(_new_seeds, part),
+        )
+        for part in range(NEW_SEEDS // PART)
+    },
+    "mutants": Item("known bugs are planted, and each must be caught", _mutants),
+    "fuzz": Item(f"{FUZZ_INPUTS:,} random and mutated inputs", _fuzz),
+    "digests": Item(
+        f"{len(DIGEST_SEEDS)} seeds under {len(HASH_SEEDS)} values of PYTHONHASHSEED", _digests
+    ),
+    "speed": Item("events in a second on one core", _speed),
+}
+"""In the order in which they run."""
