@@ -308,10 +308,15 @@ class Engine:
         self._watchers.clear()
 
     def _watched(self, host: Host, record: Record, node: SimulatedNode | None) -> bool:
-        """Tell the watchers; true if the node did not survive that."""
+        """Tell the watchers; true if the node did not survive that. A watcher is not called
+        for what it does itself: a host that it starts may write the same kind of record."""
         for watcher in list(self._watchers.get(record.kind, ())):
-            if watcher(record) and record.kind in self._watchers:
-                self._watchers[record.kind].remove(watcher)
-                if not self._watchers[record.kind]:
-                    del self._watchers[record.kind]
+            watching = self._watchers.get(record.kind, [])
+            if watcher not in watching:
+                continue  # another one has ended the watch
+            watching.remove(watcher)
+            if not watcher(record):
+                self.watch(record.kind, watcher)
+        if not self._watchers.get(record.kind, True):
+            del self._watchers[record.kind]
         return host.node is not node
