@@ -16,7 +16,6 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-import antiphon
 from antiphon.tools.soak_items import ITEMS, NEW_SEEDS, Soak
 
 Save = Callable[[], None]
@@ -111,7 +110,7 @@ def _print(chosen: list[str], source: Source, console: Console) -> None:
 
 def source_digest() -> str:
     """Of all modules of the package: two sources with the same digest do the same."""
-    root = Path(antiphon.__file__).parent
+    root = Path(__file__).parent.parent
     total = hashlib.sha256()
     for file in sorted(root.rglob("*.py")):
         total.update(f"{file.relative_to(root).as_posix()}\n".encode())

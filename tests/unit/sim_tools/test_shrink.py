@@ -1,7 +1,9 @@
 """A shrunk script still fails and has nothing that it does not need."""
 
 from dataclasses import replace
+from typing import Any
 
+from antiphon.core.effects import Installed
 from antiphon.protocol.node import Node
 from antiphon.sim.shrink import Fails, breaks, broken, shrink
 from antiphon.sim.swarm import draw
@@ -67,14 +69,15 @@ def test_a_planted_bug_shrinks_to_a_script_that_shows_it() -> None:
     """A node that raises at its second install needs a merge and nothing else."""
 
     def plant(node: Node) -> None:
-        handle = node.groups.handle
+        groups: Any = node.groups
+        handle = groups.handle
 
-        def fragile(now: int, event: object) -> list[object]:
-            if type(event).__name__ == "Installed" and len(event.configuration.members) == 3:  # type: ignore[attr-defined]  # Installed has it
+        def fragile(now: int, event: Any) -> Any:
+            if type(event) is Installed and len(event.configuration.members) == 3:
                 raise RuntimeError("planted")
-            return list(handle(now, event))  # type: ignore[arg-type]  # any event
+            return handle(now, event)
 
-        node.groups.handle = fragile  # type: ignore[method-assign]  # that is the plan
+        groups.handle = fragile
 
     trial = draw(3)
     assert "BUG" in broken(play(trial, plant)[1])
