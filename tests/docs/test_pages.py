@@ -52,6 +52,22 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     assert not lost
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_row_of_a_table_has_as_many_cells_as_its_head(page: Path) -> None:
+    """A renderer would drop the cells that are too many without a word."""
+    wrong, cells, fenced = [], 0, False
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        fenced ^= line.startswith("```")
+        if fenced or not line.startswith("|"):
+            cells = 0
+            continue
+        found = len(re.findall(r"(?<!\\)\|", line))
+        if cells and found != cells:
+            wrong.append(f"{number}: {line}")
+        cells = found
+    assert not wrong
+
+
 def test_every_page_can_be_reached_from_the_readme() -> None:
     reached: set[Path] = set()
     waiting = [ROOT / "README.md"]
