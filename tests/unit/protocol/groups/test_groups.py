@@ -139,7 +139,7 @@ def test_a_message_to_several_groups_comes_once_and_names_those_of_the_receiver(
 
 
 def test_a_bundle_is_cut_to_what_is_for_the_receiver() -> None:
-    """DESIGN 3: numbers, kinds and payloads of the messages that are for it."""
+    """Numbers, kinds and payloads of the messages that are for it."""
     hall = hall_of(11)
     hall.open(21)
     hall.join(21, "beta")
