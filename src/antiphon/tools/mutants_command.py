@@ -33,7 +33,7 @@ def mutants(
     if unknown:
         raise click.UsageError(f"there is no mutant {unknown[0]!r}; see --list")
     if only_list:
-        _print_list()
+        _print_list(Console(highlight=False))
         return
     if __debug__:
         sys.exit(_without_assertions(quick, only, jobs, as_json))
@@ -115,8 +115,8 @@ def _print_promises(chases: list[Chase], console: Console) -> list[str]:
     return [promise for promise, names in broken.items() if not names]
 
 
-def _print_list() -> None:
+def _print_list(console: Console) -> None:
     table = Table("mutant", "area", "what it does wrong", box=box.SIMPLE)
     for mutant in MUTANTS.values():
         table.add_row(mutant.name, mutant.area, mutant.sentence)
-    Console(highlight=False).print(table)
+    console.print(table)

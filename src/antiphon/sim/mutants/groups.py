@@ -84,6 +84,26 @@ def disconnect_as_leave(node: Node) -> None:
     swap(node.groups, "_leave", leave)
 
 
+def network_as_leave(node: Node) -> None:
+    """Sessions lost or found by the network are said to have left by their own wish."""
+
+    def tell_view(original: Any, *arguments: Any) -> Any:
+        cause = Cause.LEAVE if arguments[-1] == Cause.NETWORK else arguments[-1]
+        return original(*arguments[:-1], cause)
+
+    swap(node.groups, "_tell_view", tell_view)
+
+
+def join_as_network(node: Node) -> None:
+    """A session that joins is said to have come by a merge."""
+
+    def tell_view(original: Any, *arguments: Any) -> Any:
+        cause = Cause.NETWORK if arguments[-1] == Cause.JOIN else arguments[-1]
+        return original(*arguments[:-1], cause)
+
+    swap(node.groups, "_tell_view", tell_view)
+
+
 def cut_view_without_lineage(node: Node) -> None:
     """The id of a cut view does not say what it was cut from."""
     directory = node.groups._directory
@@ -207,6 +227,8 @@ MUTANTS = mutants_of(
     shrink_not_told,
     together_with_all,
     disconnect_as_leave,
+    network_as_leave,
+    join_as_network,
     cut_view_without_lineage,
     torn_view_without_lineage,
     transition_not_told,

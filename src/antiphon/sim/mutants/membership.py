@@ -54,33 +54,6 @@ def company_of_all(node: Node) -> None:
     swap(membership, "_take_digest", take_digest)
 
 
-def proposal_without_unheard(node: Node) -> None:
-    """A member strikes those it does not hear itself off the proposed list."""
-    membership = node.membership
-
-    def hear_propose(original: Any, now: int, sender: Member, propose: Propose) -> Any:
-        heard = [*membership._counted(now), membership._me, sender]
-        members = tuple(member for member in propose.members if member in heard)
-        return original(now, sender, msgspec.structs.replace(propose, members=members))
-
-    swap(membership, "_hear_propose", hear_propose)
-
-
-def old_proposals_accepted(node: Node) -> None:
-    """A late proposal with a lower id replaces the present attempt."""
-    membership = node.membership
-
-    def hear_propose(original: Any, now: int, sender: Member, propose: Propose) -> Any:
-        accepted = membership._accepted
-        if propose.config < accepted:
-            membership._accepted = membership.installed.id
-        effects = original(now, sender, propose)
-        membership._accepted = max(accepted, membership._accepted)
-        return effects
-
-    swap(membership, "_hear_propose", hear_propose)
-
-
 def epochs_not_learned(node: Node) -> None:
     """A coordinator counts its own epochs only, so that others have seen higher ones."""
 
@@ -124,21 +97,33 @@ def trouble_ignored(node: Node) -> None:
     swap(node.membership, "_hear_trouble", lambda original, *arguments: [])
 
 
-def digest_without_the_last(node: Node) -> None:
-    """The coordinator does not wait for the holdings of the last member."""
+def proposal_grows(node: Node) -> None:
+    """A repeated proposal names whoever is there by now, under the same id."""
+    membership = node.membership
 
-    def change(collection: Collection) -> None:
-        def add_state(original: Any, member: Member, state: Any) -> bool:
-            members = collection.attempt.configuration.members
-            done: bool = original(member, state)
-            if done or len(collection.states) + 1 < len(members) or len(members) == 1:
-                return done
-            (silent,) = (one for one in members if one not in collection.states)
-            return bool(original(silent, state))
+    def to_others(original: Any, members: Any, message: Any) -> Any:
+        if isinstance(message, Propose):
+            message = msgspec.structs.replace(message, members=membership._wish)
+        return original(members, message)
 
-        swap(collection, "add_state", add_state)
+    swap(membership, "_to_others", to_others)
 
-    whenever(node.membership, "_collection", change)
+
+def restart_unnoticed(node: Node) -> None:
+    """A daemon that restarted is taken for its former life."""
+    peers = node.membership._peers
+
+    def hear(original: Any, now: int, sender: Member, hello: Hello) -> Any:
+        known = peers._peers.get(sender.daemon)
+        return original(now, sender if known is None else known.member, hello)
+
+    swap(peers, "hear", hear)
+
+
+def penalty_without_end(node: Node) -> None:
+    """A member that was once left out is left out for ever."""
+    penalties = node.membership._penalties
+    swap(penalties, "excludes", lambda original, now, daemon: daemon in penalties._until)
 
 
 MUTANTS = mutants_of(
@@ -146,12 +131,12 @@ MUTANTS = mutants_of(
     commit_by_majority,
     company_by_member_lists,
     company_of_all,
-    proposal_without_unheard,
-    old_proposals_accepted,
     epochs_not_learned,
     ids_used_again,
     strangers_ignored,
     attempt_never_given_up,
     trouble_ignored,
-    digest_without_the_last,
+    proposal_grows,
+    restart_unnoticed,
+    penalty_without_end,
 )

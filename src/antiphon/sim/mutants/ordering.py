@@ -1,5 +1,6 @@
 """Bugs in the order of delivery: each service loses what makes it that service."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -55,12 +56,12 @@ def stable_after_one_visit(node: Node) -> None:
 
 def fifo_without_chain(node: Node) -> None:
     """A fifo message is delivered on arrival."""
-    _deliver_early(node, Service.FIFO, lambda delivery, bundle: True)
+    _early_as_if(node, Service.FIFO, previous=0)
 
 
 def fifo_by_direct_predecessor(node: Node) -> None:
     """A fifo message waits for the one before it only, which may itself have run ahead."""
-    _deliver_early(
+    _early_if(
         node,
         Service.FIFO,
         lambda delivery, bundle: (
@@ -69,20 +70,43 @@ def fifo_by_direct_predecessor(node: Node) -> None:
     )
 
 
+def causal_without_past(node: Node) -> None:
+    """A causal message waits for its own session only."""
+    _early_as_if(node, Service.CAUSAL, early_past=0, order_past=0)
+
+
+def causal_without_chain(node: Node) -> None:
+    """A causal message does not wait for what its own session sent before."""
+    _early_as_if(node, Service.CAUSAL, previous=0)
+
+
 def agreed_on_arrival(node: Node) -> None:
     """An agreed message does not wait for its turn."""
-    _deliver_early(node, Service.AGREED, lambda delivery, bundle: True)
+    _early_if(node, Service.AGREED, lambda delivery, bundle: True)
 
 
 def agreed_passes_safe(node: Node) -> None:
     """An agreed message does not wait for a safe one before it that is not yet stable."""
-    _deliver_early(
-        node, Service.AGREED, lambda delivery, bundle: bundle.sequence <= delivery.complete
-    )
+    _early_if(node, Service.AGREED, lambda delivery, bundle: bundle.sequence <= delivery.complete)
 
 
-def _deliver_early(node: Node, service: Service, rule: Any) -> None:
-    """Let messages of this service run ahead by this rule; group changes stay in place."""
+def _early_as_if(node: Node, service: Service, **fields: int) -> None:
+    """Messages of this service run ahead by the true rule, but as if they said something else."""
+
+    def change(delivery: Delivery) -> None:
+        def early(original: Any, bundle: Bundle, *rest: Any) -> bool:
+            told = bundle
+            if bundle.service == service:
+                told = msgspec.structs.replace(bundle, **fields)
+            return bool(original(told, *rest))
+
+        swap(delivery, "_early", early)
+
+    on_delivery(node, change)
+
+
+def _early_if(node: Node, service: Service, rule: Callable[[Delivery, Bundle], bool]) -> None:
+    """Messages of this service run ahead by this rule; group changes stay in place."""
 
     def change(delivery: Delivery) -> None:
         def add(original: Any, bundle: Bundle) -> bool:
@@ -91,10 +115,10 @@ def _deliver_early(node: Node, service: Service, rule: Any) -> None:
                 delivery._waiting[bundle.sequence] = bundle
             return new
 
-        def early(original: Any, bundle: Bundle) -> bool:
+        def early(original: Any, bundle: Bundle, *rest: Any) -> bool:
             if bundle.service == service:
-                return bool(rule(delivery, bundle))
-            return bool(original(bundle))
+                return rule(delivery, bundle)
+            return bool(original(bundle, *rest))
 
         swap(delivery, "add", add)
         swap(delivery, "_early", early)
@@ -102,13 +126,17 @@ def _deliver_early(node: Node, service: Service, rule: Any) -> None:
     on_delivery(node, change)
 
 
-def causal_without_past(node: Node) -> None:
-    """A causal message waits for its own session only."""
+def queue_overtaken(node: Node) -> None:
+    """What a session submits passes what it submitted just before, if that still waits."""
+    outbox = node.stream._outbox
 
-    def change(delivery: Delivery) -> None:
-        swap(delivery, "_past_delivered", lambda original, *arguments: True)
+    def push(original: Any, bundle: Bundle, priority: int) -> None:
+        original(bundle, priority)
+        waiting = outbox._queues[bundle.session].bundles
+        if len(waiting) > 2:
+            waiting[-1], waiting[-2] = waiting[-2], waiting[-1]
 
-    on_delivery(node, change)
+    swap(outbox, "push", push)
 
 
 def early_past_not_passed_on(node: Node) -> None:
@@ -175,15 +203,15 @@ def unreliable_waits(node: Node) -> None:
 
 
 def unreliable_in_part(node: Node) -> None:
-    """An unreliable message with a part missing is delivered with zeros in its place."""
+    """An unreliable message with a part missing is delivered with noise in its place."""
 
     def change(ring: Ring) -> None:
-        swap(ring._assembly, "add", _add_with_zeros(ring._assembly))
+        swap(ring._assembly, "add", _add_with_noise(ring._assembly))
 
     on_ring(node, change)
 
 
-def _add_with_zeros(assembly: Assembly) -> Any:
+def _add_with_noise(assembly: Assembly) -> Any:
     def add(original: Any, now: int, sender: Any, piece: Any) -> Bundle | None:
         bundle: Bundle | None = original(now, sender, piece)
         key = (sender, piece.session, False, piece.number)
@@ -193,7 +221,7 @@ def _add_with_zeros(assembly: Assembly) -> Any:
         size = max(map(len, partial.parts.values()))
         for index in range(partial.last.index):
             if index not in partial.parts:
-                hole = msgspec.structs.replace(piece, flags=0, index=index, data=bytes(size))
+                hole = msgspec.structs.replace(piece, flags=0, index=index, data=b"\xff" * size)
                 bundle = original(now, sender, hole)
         return bundle
 
@@ -210,6 +238,8 @@ MUTANTS = mutants_of(
     agreed_on_arrival,
     agreed_passes_safe,
     causal_without_past,
+    causal_without_chain,
+    queue_overtaken,
     early_past_not_passed_on,
     order_past_not_passed_on,
     own_past_forgotten,

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from antiphon.core.bundle import Bundle
 from antiphon.core.effects import Holdings, Recover
 from antiphon.core.ranges import RangeSet
@@ -95,20 +97,6 @@ def loss_of_members_ignored(node: Node) -> None:
     swap(node.stream, "_recover", recover)
 
 
-def complete_by_own_count(node: Node) -> None:
-    """Each decides by its own holdings up to where nothing is missing."""
-    stream = node.stream
-
-    def recover(original: Any, now: int, recover: Recover) -> Any:
-        if stream._ring is not None:
-            complete = stream._ring.delivery.complete
-            for _, holdings in recover.holdings:
-                holdings.complete = complete
-        return original(now, recover)
-
-    swap(stream, "_recover", recover)
-
-
 def dropped_behind_hole(node: Node) -> None:
     """Behind a possible hole even the messages of those who come along are dropped."""
 
@@ -174,6 +162,39 @@ def fragments_in_order_of_arrival(node: Node) -> None:
     whenever(node.stream, "_pull", change)
 
 
+def large_message_continued(node: Node) -> None:
+    """A message that was partly sent is continued in the next configuration."""
+    outbox = node.stream._outbox
+
+    def restart(original: Any) -> None:
+        sent = [(one, one.sent_bytes, one.sent_pieces) for one in outbox._queues.values()]
+        original()
+        for queue, size, pieces in sent:
+            queue.sent_bytes, queue.sent_pieces = size, pieces
+
+    swap(outbox, "restart", restart)
+
+
+def unstable_sent_again(node: Node) -> None:
+    """What was not stable when a configuration ended is sent once more in the next."""
+    stream = node.stream
+
+    def install(original: Any, *arguments: Any) -> Any:
+        ring = stream._ring
+        held = ring.delivery.held.values() if ring is not None else ()
+        again = [
+            msgspec.structs.replace(bundle, sequence=0)
+            for bundle in held
+            if ring is not None and bundle.sender == node.me and not bundle.control
+            if bundle.sequence > ring.delivery.stable
+        ]
+        for bundle in again:
+            stream._outbox.push(bundle, 0)
+        return original(*arguments)
+
+    swap(stream, "_install", install)
+
+
 MUTANTS = mutants_of(
     "recovery",
     freeze_ignored,
@@ -183,10 +204,11 @@ MUTANTS = mutants_of(
     delivered_not_reported,
     unstable_safe_in_regular_part,
     loss_of_members_ignored,
-    complete_by_own_count,
     dropped_behind_hole,
     kept_behind_hole,
     last_in_order_of_arrival,
     last_delivered_again,
     fragments_in_order_of_arrival,
+    large_message_continued,
+    unstable_sent_again,
 )
