@@ -10,7 +10,7 @@ from antiphon.core.ids import GroupName
 
 class Violation(NamedTuple):
     promise: str
-    """Id in GUARANTEES.md."""
+    """Id in docs/guarantees.md."""
 
     process: str
     time: int

@@ -1,7 +1,7 @@
 """A bundle: messages of one session and one service that travel and are ordered as one.
 
-It takes the place of the paper's message everywhere below the client library (DESIGN
-section 3). The body is opaque to ring and ordering.
+It takes the place of the paper's message everywhere below the client library: Python pays
+per event, not per byte. The body is opaque to ring and ordering.
 """
 
 import msgspec

@@ -169,7 +169,7 @@ class Drained(Word):
     count: int
 
 
-# Between sessions and a profile (DESIGN section 1). A profile is a machine that takes
+# Between sessions and a profile. A profile is a machine that takes
 # `Ask` and answers with `Tell`; which one serves a group is decided by its name.
 
 

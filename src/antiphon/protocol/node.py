@@ -110,6 +110,7 @@ class Node:
         if late > self._settings.pause_us:
             self.membership.skip(now, late)
             self.stream.skip(late)
+            self._renew_deadline()
         if isinstance(event, Received):
             return self._receive(now, event.packet)
         if isinstance(event, Wakeup):
@@ -119,6 +120,9 @@ class Node:
             profile = event.key.partition(KEY_MARK)[0]
             return self._run(now, deque([(self._profiles[profile], event)]), [])
         return self._run(now, deque([(self._routes[type(event)], event)]), [])
+
+    def _renew_deadline(self) -> None:
+        self._deadline = min([machine.deadline() for machine in self._timed])
 
     def _receive(self, now: Instant, packet: bytes) -> list[Word]:
         try:
@@ -155,7 +159,7 @@ class Node:
         self._route(effects, waiting, leaving)
         for _ in range(STEPS_MAX):
             if not waiting:
-                self._deadline = min([machine.deadline() for machine in self._timed])
+                self._renew_deadline()
                 return leaving
             machine, event = waiting.popleft()
             self._route(machine.handle(now, event), waiting, leaving)

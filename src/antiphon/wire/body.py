@@ -25,6 +25,7 @@ DESTINATIONS_MAX = 1024
 GROUPS_PER_MESSAGE_MAX = 100
 TABLE_BYTES_MAX = 65_000
 TABLES_REMEMBERED = 1024
+MESSAGES_PER_BUNDLE_MAX = 65_535
 
 
 class Body:
@@ -107,6 +108,9 @@ def _parse_table(packed: bytes) -> Table:
 
 
 def read_body(body: bytes, count: int) -> Body:
+    # Before anything is allocated: each message has six bytes of its own.
+    if not 0 < count <= MESSAGES_PER_BUNDLE_MAX or 6 * count > len(body):
+        raise DecodeError("bad_field", "body: number of messages")
     try:
         (table_bytes,) = U32.unpack_from(body)
         if table_bytes > TABLE_BYTES_MAX:
@@ -121,7 +125,7 @@ def read_body(body: bytes, count: int) -> Body:
         at += 6 * count
     except error as fault:
         raise DecodeError("malformed", f"body: {fault}") from None
-    if max(destinations, default=0) >= len(table):
+    if max(destinations) >= len(table):
         raise DecodeError("bad_field", "body: a destination that the table does not have")
     lengths, kinds = numbers[:count], numbers[count:]
     if sum(lengths) != len(body) - at:

@@ -128,7 +128,7 @@ class RecoveryData(Control):
     sender: Member
     session: U32
     number: U64
-    count: U32
+    count: Annotated[int, msgspec.Meta(ge=1, le=65_535)]
     service: Annotated[int, msgspec.Meta(ge=1, le=5)]
     control: bool
     self_discard: bool
@@ -236,7 +236,7 @@ def _check(message: PacketMessage) -> None:
                 raise DecodeError("bad_field", "a request for nothing")
         case RecoveryData():
             check_order(message.service, message.order)
-            if not message.number or not message.count or message.index >= message.fragments:
+            if not message.number or message.index >= message.fragments:
                 raise DecodeError("bad_field", "a fragment outside of its bundle")
         case Propose(members=members):
             _check_sorted(members)

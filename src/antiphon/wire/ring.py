@@ -70,7 +70,7 @@ class RingPacket(msgspec.Struct, gc=False):
 
 
 class Token(msgspec.Struct, gc=False):
-    """All fields of seed 000 sec. 3.2 (SP-175 to SP-183), each ARU with a modifier of its
+    """All fields of the paper's (SP-175 to SP-183), each ARU with a modifier of its
     own (X-31), and the place of the last group change."""
 
     sequence: int

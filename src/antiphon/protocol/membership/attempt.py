@@ -66,6 +66,10 @@ class Collection:
         return [member for member in self.attempt.configuration.members if member not in answered]
 
 
+def coordinator_of(config: ConfigId) -> Member:
+    return Member(config.coordinator, config.incarnation)
+
+
 def state_message(holdings: Holdings, base: ConfigId) -> State:
     return State(
         holdings.attempt,

@@ -27,6 +27,7 @@ After    docs/protocols/membership.md: parties by Hello, a coordinator per party
 
 from enum import StrEnum
 from random import Random
+from typing import Any
 
 from antiphon.core.effects import (
     Broadcast,
@@ -45,7 +46,13 @@ from antiphon.core.effects import (
 from antiphon.core.ids import NO_CONFIG, NOBODY, ConfigId, Configuration, DaemonId, Member
 from antiphon.core.machine import Instant, Timers, Wakeup
 from antiphon.core.trace import Kind, Record
-from antiphon.protocol.membership.attempt import Attempt, Collection, holdings_of, state_message
+from antiphon.protocol.membership.attempt import (
+    Attempt,
+    Collection,
+    coordinator_of,
+    holdings_of,
+    state_message,
+)
 from antiphon.protocol.membership.evidence import evidence
 from antiphon.protocol.membership.pace import Pace
 from antiphon.protocol.membership.parties import Picture
@@ -74,6 +81,8 @@ ATTEMPT = "attempt"
 EXPIRE = "expire"
 
 BACKOFF_DOUBLINGS_MAX = 4
+EPOCH_LEAP_MAX = 1 << 32
+"""No true epoch is so far ahead of mine, and ids that rise must never come to their end."""
 
 
 class State(StrEnum):
@@ -180,6 +189,8 @@ class Membership:
     # Hello: who is there, and what do I wish?
 
     def _hear_hello(self, now: Instant, sender: Member, hello: Hello) -> list[Word]:
+        if hello.epoch > self._epoch + EPOCH_LEAP_MAX:
+            return self._drop(now, sender, "impossible_epoch")
         news = self._peers.hear(now, sender, hello)
         if isinstance(news, str):
             return self._drop(now, sender, news)
@@ -378,10 +389,12 @@ class Membership:
         config = propose.config
         if config == self._accepted:
             return []  # a repetition; my answer is repeated, too
-        if (sender.daemon, sender.incarnation) != (config.coordinator, config.incarnation):
+        if sender != coordinator_of(config):
             return self._drop(now, sender, "false_coordinator")
         if config < self._accepted:
             return self._drop(now, sender, "old_proposal")
+        if config.epoch > self._epoch + EPOCH_LEAP_MAX:
+            return self._drop(now, sender, "impossible_epoch")
         if self._me not in propose.members:
             return self._drop(now, sender, "not_proposed")
         if sender.daemon != self._picture.leader:
@@ -414,6 +427,10 @@ class Membership:
         attempt = self._attempt
         if attempt is None or digest.config != attempt.id:
             return self._drop(now, sender, "other_attempt")
+        if sender != coordinator_of(attempt.id):
+            return self._drop(now, sender, "false_coordinator")
+        if tuple(state.member for state in digest.states) != attempt.configuration.members:
+            return self._drop(now, sender, "bad_digest")
         if self.state != State.COLLECT:
             return []  # I have it
         return self._take_digest(now, digest)
@@ -445,7 +462,7 @@ class Membership:
         return self._enter(now, State.READY, "") + self._to_coordinator(now, Ready(config))
 
     def _hear_commit(self, now: Instant, sender: Member, config: ConfigId) -> list[Word]:
-        if sender.daemon != config.coordinator:
+        if sender != coordinator_of(config):
             return self._drop(now, sender, "false_coordinator")
         return self._take_commit(now, config)
 
@@ -563,29 +580,5 @@ class Membership:
     def _drop(self, now: Instant, sender: Member, reason: str) -> list[Word]:
         return [self._emit(now, Kind.DROP, reason=reason, peer=sender.daemon, value=1)]
 
-    def _emit(
-        self,
-        now: Instant,
-        kind: Kind,
-        *,
-        reason: str = "",
-        detail: str = "",
-        peer: int = 0,
-        value: int = 0,
-        config: ConfigId = NO_CONFIG,
-        members: tuple[Member, ...] = (),
-    ) -> Word:
-        return Emit(
-            Record(
-                kind,
-                now,
-                self._me.daemon,
-                self._me.incarnation,
-                config=config,
-                members=members,
-                reason=reason,
-                detail=detail,
-                peer=peer,
-                value=value,
-            )
-        )
+    def _emit(self, now: Instant, kind: Kind, **columns: Any) -> Word:
+        return Emit(Record(kind, now, self._me.daemon, self._me.incarnation, **columns))

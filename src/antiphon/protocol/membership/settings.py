@@ -32,9 +32,6 @@ class MembershipSettings:
     attempt_us: int = 500 * MILLISECOND
     """An attempt without any progress for so long has failed."""
 
-    install_grace_us: int = 400 * MILLISECOND
-    """So long after an install the coordinator waits for the others' word of it."""
-
     penalty_us: int = 500 * MILLISECOND
     """First exclusion of a member that cannot take part; doubles."""
 
@@ -52,5 +49,3 @@ class MembershipSettings:
             raise ConfigError("settle_us", "is less than two Hellos", "raise it")
         if self.attempt_us < 4 * self.repeat_us:
             raise ConfigError("attempt_us", "leaves no time for four repeats", "raise it")
-        if self.install_grace_us >= self.attempt_us:
-            raise ConfigError("install_grace_us", "is not below attempt_us", "lower it")

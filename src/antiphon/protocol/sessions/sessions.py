@@ -37,7 +37,7 @@ from antiphon.core.machine import NEVER, Instant, Wakeup
 from antiphon.core.trace import Kind, Level, Record
 from antiphon.protocol.sessions.settings import STRONG, SessionSettings
 from antiphon.wire.body import Body, read_body
-from antiphon.wire.ring import MESSAGE_BYTES_MAX
+from antiphon.wire.ring import BUNDLE_BYTES_MAX, MESSAGE_BYTES_MAX
 
 BACKLOG_ROW_MIN = 64
 """A session's backlog is recorded when it doubles, from here on."""
@@ -113,11 +113,12 @@ class Sessions:
         if len(self._sessions) >= self._settings.sessions_max:
             return Refused("too_many_sessions", "this daemon is full", "use another daemon")
         name = connect.name
-        if not name or len(name.encode()) > SESSION_NAME_BYTES_MAX or PRIVATE_MARK in name:
+        valid = name.isprintable() and 0 < len(name.encode()) <= SESSION_NAME_BYTES_MAX
+        if not valid or PRIVATE_MARK in name:
             return Refused(
                 "bad_name",
                 f"{name!r} cannot be a session's name",
-                f"use 1 to {SESSION_NAME_BYTES_MAX} bytes without {PRIVATE_MARK!r}",
+                f"use 1 to {SESSION_NAME_BYTES_MAX} printable bytes without {PRIVATE_MARK!r}",
             )
         if name in self._names:
             return Refused("name_in_use", f"{name!r} is connected here", "use another name")
@@ -156,13 +157,14 @@ class Sessions:
             body = read_body(multicast.body, multicast.count)
         except DecodeError as error:
             return self._refuse(now, number, error.reason, str(error), "use the client library")
-        if not multicast.count or any(len(one) > MESSAGE_BYTES_MAX for one in body.payloads):
+        longest = max(map(len, body.payloads))
+        if longest > MESSAGE_BYTES_MAX or len(multicast.body) > BUNDLE_BYTES_MAX:
             return self._refuse(
                 now,
                 number,
-                "bad_size",
-                "no message, or one that is too long",
-                f"send at least one, of at most {MESSAGE_BYTES_MAX} bytes",
+                "too_long",
+                f"a message or a bundle is longer than {MESSAGE_BYTES_MAX} bytes",
+                "send less at a time",
             )
         profile = self._profile_of(body)
         if profile is None:

@@ -34,7 +34,7 @@ class SessionSettings:
             )
 
     def profile_of(self, group: GroupName) -> str:
-        """Which machinery stands behind a group name (DESIGN section 1)."""
+        """Which machinery stands behind a group name."""
         for pattern, profile in self.profiles:
             if fnmatchcase(group, pattern):
                 return profile

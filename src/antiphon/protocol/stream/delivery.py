@@ -50,15 +50,18 @@ class Delivery:
         self._links: dict[SessionKey, dict[int, int]] = {}
 
     def add(self, bundle: Bundle) -> bool:
-        """Take a stamped bundle; False if it was here before."""
+        """Take a stamped bundle; False if its stamp cannot be: they rise with the sequence."""
         sequence = bundle.sequence
         if sequence <= self.complete or sequence in self.held:
+            return True  # it was here before
+        before, behind = self.held.get(sequence - 1), self.held.get(sequence + 1)
+        floor = before.stamp if before is not None else self.line
+        if bundle.stamp <= floor or (behind is not None and behind.stamp <= bundle.stamp):
             return False
         self.held[sequence] = bundle
         if bundle.service not in ORDERED:
             self._waiting[sequence] = bundle
         while (following := self.held.get(self.complete + 1)) is not None:
-            assert following.stamp > self.line, "stamps rise with the sequence"
             self.complete += 1
             self.line = following.stamp
         return True

@@ -147,7 +147,7 @@ class Outbox:
                 builder.add(reliable, self._piece(queue, bundle, left, LAST))
                 finished.append(bundle)
                 self._finish(queue)
-            elif cut >= CUT_BYTES_MIN or builder.fresh(reliable):
+            elif builder.fresh(reliable) or (cut >= CUT_BYTES_MIN and self._may_cut(queue)):
                 # If the rest fits but its place in the order does not, the last piece is empty.
                 builder.add(reliable, self._piece(queue, bundle, min(cut, left), 0))
                 self._rotate(queue)
@@ -161,10 +161,13 @@ class Outbox:
                 head = queue.bundles[0]
                 if not messages and not head.control:
                     continue
-                large = len(head.body) > self._whole_bytes and not queue.sent_pieces
-                if not large or self._large_under_way < self._large_bundles_max:
+                if len(head.body) <= self._whole_bytes or self._may_cut(queue):
                     return queue
         return None
+
+    def _may_cut(self, queue: Queue) -> bool:
+        """Receivers keep what is under way: not too many at a time."""
+        return bool(queue.sent_pieces) or self._large_under_way < self._large_bundles_max
 
     def _piece(self, queue: Queue, bundle: Bundle, size: int, last: int) -> bytes:
         start = queue.sent_bytes

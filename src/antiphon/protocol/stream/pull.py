@@ -8,6 +8,7 @@ from antiphon.core.service import Service
 from antiphon.protocol.stream.recovery import Plan
 from antiphon.wire.control import RecoveryData, RecoveryRequest, pack_control
 from antiphon.wire.packet import Envelope
+from antiphon.wire.ring import BUNDLE_BYTES_MAX
 
 DATA_OVERHEAD = 200
 """Of a RecoveryData around its fragment; generous."""
@@ -30,6 +31,7 @@ class Pull:
         self._base = base
         self._spread = spread
         self._parts: dict[int, dict[int, bytes]] = {}
+        self._bytes: dict[int, int] = {}
         self._answers: dict[DaemonId, int] = {}
 
     def requests(self, envelope: Envelope, only: DaemonId | None = None) -> list[Send]:
@@ -58,13 +60,18 @@ class Pull:
     def take(self, data: RecoveryData) -> Bundle | None:
         """The bundle, if this fragment completes one that I miss."""
         sequence = data.order[0]
-        if sequence not in self.missing or data.index >= data.fragments:
+        if sequence not in self.missing:
             return None
         parts = self._parts.setdefault(sequence, {})
-        parts[data.index] = data.data
-        if len(parts) < data.fragments:
+        if data.index in parts:
             return None
-        del self._parts[sequence]
+        parts[data.index] = data.data
+        self._bytes[sequence] = self._bytes.get(sequence, 0) + len(data.data)
+        if len(parts) < data.fragments and self._bytes[sequence] <= BUNDLE_BYTES_MAX:
+            return None
+        del self._parts[sequence], self._bytes[sequence]
+        if len(parts) != data.fragments or max(parts) != data.fragments - 1:
+            return None  # no bundle is like that: begin again
         self.missing.remove_run(sequence, sequence)
         return Bundle(
             data.sender,

@@ -1,7 +1,7 @@
 """One configuration's ring at one daemon: token visits, packets, delivery.
 
 Born with a configuration and dropped with it; old packets name the old configuration and
-find no ring. After seed 000 sec. 3.2; differences: docs/protocols/ring.md.
+find no ring. After the Ring of the Spread paper of 1998; differences: docs/protocols/ring.md.
 """
 
 from antiphon.core.bundle import Bundle
@@ -46,6 +46,8 @@ member has seen everything stable."""
 STILL_ROTATIONS = 8
 """So many rotations without a new packet, though not all is stable: no need to hurry."""
 
+LEAP_MAX = 1 << 32
+
 TOKEN_LOSS = "token_loss"
 RECEIVE_FAILURE = "receive_failure"
 BLOCKED_WINDOW = "blocked_window"
@@ -77,6 +79,8 @@ class Ring:
         self._leader = daemons[0]
         self._next = daemons[(place + 1) % len(daemons)]
         self._alone = len(daemons) == 1
+        # Members may be configured differently while a change is rolled out.
+        self._flow_max = 4 * len(daemons) * settings.member_packets_max
         self._lives = {member.daemon: member.incarnation for member in configuration.members}
 
         self._window = LinkWindow()
@@ -201,8 +205,9 @@ class Ring:
         for piece in packet.pieces:
             bundle = self._assembly.add(now, sender, piece)
             if bundle is not None:
+                if not self.delivery.add(bundle):
+                    return "bad_stamp"
                 self._clock.see(bundle.stamp)
-                self.delivery.add(bundle)
         self._deliver(effects)
         return effects
 
@@ -241,7 +246,7 @@ class Ring:
                     self.timers.set(PARTIAL, now + self._settings.partial_life_us)
         return effects
 
-    # A visit of the token, in the order of seed 000 Fig. 3.3 (SP-184).
+    # A visit of the token, in the order of the paper's Fig. 3.3 (SP-184).
 
     def _visit(self, now: Instant, token: Token) -> list[Word]:
         arrived = token.link_sequence
@@ -471,9 +476,13 @@ class Ring:
             self.timers.set(LOSS, now + self.patience.loss_us())
 
     def _impossible(self, token: Token) -> bool:
-        """A token that would take back what I know cannot come from a sane member."""
+        """A token that takes back what I know, or leaps ahead of it, cannot come from a sane
+        member."""
         return (
-            token.link_sequence < self._window.contiguous
+            not self._sent_last <= token.flow <= self._flow_max
+            or token.sequence > self._token_seen + LEAP_MAX
+            or token.site_stamp > self.delivery.line + LEAP_MAX
+            or token.link_sequence < self._window.contiguous
             or token.site_sequence < self.delivery.complete
             or token.site_stamp < self.delivery.line
             or token.link_sequence > self._window.released + 2 * self._settings.buffered_packets_max

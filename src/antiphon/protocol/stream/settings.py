@@ -29,7 +29,8 @@ class StreamSettings:
     """From here on nothing but alive and control messages leaves (TR-49)."""
 
     control_packets_reserve: int = 40
-    """Group changes may go this far above the window: they are few and release others."""
+    """The group state of a new configuration may go this far above the window: all wait
+    for it."""
 
     delay_us_max: int = 20 * MILLISECOND
     """Adaptive delay between a member's sendings just below the full window."""
@@ -42,10 +43,11 @@ class StreamSettings:
     """How long the token stays with the leader when nobody has work; doubles in between."""
 
     token_repeat_us: int = 10 * MILLISECOND
-    """A passed token is repeated after this, or twice the rotation if that is longer."""
+    """A passed token is repeated after this, or after 3/2 rotations if that is longer."""
 
     token_loss_us: int = 150 * MILLISECOND
-    """No sign of the token for so long: the ring is broken. Above the rest, plus repeats."""
+    """No sign of the token for so long: the ring is broken. A slow or lossy ring is given up
+    to four times as long (patience.py)."""
 
     receive_failure_us: int = 3 * SECOND
     """A packet missing for so long in spite of all requests (SP-154)."""
