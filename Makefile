@@ -10,12 +10,14 @@ SEED ?= 7
 QUICK_TESTS := $(wildcard tests/unit tests/property tests/wire) tests/test_tidy.py
 
 # What `make test` runs after pytest: one command a line, the first that fails ends it.
-# For example:  $(ANTIPHON) sim --seeds 0:200
 define AFTER_PYTEST
+$(ANTIPHON) sim --seeds 0:200 --json
+$(ANTIPHON) sim mutants --quick --json
+$(ANTIPHON) sim changes --seeds 0:20
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test soak sim clean environment style
+.PHONY: help demo check test soak sim docs clean environment style
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -30,11 +32,14 @@ test: style ## check, and every other test and the seeds
 	$(PYTEST) tests
 	$(AFTER_PYTEST)
 
-soak: environment ## simulate new seeds until stopped
+soak: environment ## everything that takes long, going on where it was stopped
 	$(ANTIPHON) soak
 
 sim: environment ## replay one seed: make sim SEED=7
 	$(ANTIPHON) sim --seed $(SEED)
+
+docs: environment ## write the parts of the docs that are made from the code
+	@for script in scripts/*_table; do $(PY) $$script || exit 1; done
 
 clean: ## delete caches and results; .venv stays
 	rm -rf out build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -22,13 +22,17 @@ class LazyCommand:
 
 
 COMMANDS = {
+    "fuzz": LazyCommand(
+        "antiphon.tools.fuzz_command:fuzz",
+        "Feed random and mutated bytes to every decoder and to running nodes.",
+    ),
     "sim": LazyCommand(
         "antiphon.tools.sim_command:sim",
         "Run simulated groups under faults and judge what they did.",
     ),
     "soak": LazyCommand(
         "antiphon.tools.soak_command:soak",
-        "Simulate new seeds until stopped or a promise is broken.",
+        "Run everything that takes long, going on where it was stopped.",
     ),
 }
 
