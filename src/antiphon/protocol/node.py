@@ -113,9 +113,9 @@ class Node:
             self._renew_deadline()
         if isinstance(event, Received):
             return self._receive(now, event.packet)
-        if isinstance(event, Wakeup):
+        if event is WAKEUP:
             due = [machine for machine in self._timed if machine.deadline() <= now]
-            return self._run(now, deque((machine, WAKEUP) for machine in due), [])
+            return self._run(now, deque([(machine, WAKEUP) for machine in due]), [])
         if isinstance(event, Persisted):
             profile = event.key.partition(KEY_MARK)[0]
             return self._run(now, deque([(self._profiles[profile], event)]), [])

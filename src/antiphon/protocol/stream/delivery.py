@@ -69,6 +69,8 @@ class Delivery:
     def take(self) -> list[Bundle]:
         """Everything that may be delivered now, in order of delivery."""
         taken: list[Bundle] = []
+        if self.cursor == self.complete and not self._waiting:
+            return taken
         while self._advance(taken) or self._run_ahead(taken):
             pass
         return taken

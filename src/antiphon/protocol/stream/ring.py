@@ -255,8 +255,8 @@ class Ring:
         effects: list[Word] = []
         self._deliver(effects)  # stamps must be above all that clients have seen
         packets, unanswered = self._answer(token.requests)
-        repeated = len(packets)
-        packets += self._send_new(now, token, repeated, effects)
+        if self._outbox.waiting(self.settled):
+            packets += self._send_new(now, token, len(packets), effects)
         token.flow += len(packets) - self._sent_last
         self._sent_last = len(packets)
         self._update_arus(token)
@@ -277,7 +277,7 @@ class Ring:
         """Whoever has a packet repeats it; what I lack or may not send stays on the list."""
         packets: list[bytes] = []
         unanswered: list[tuple[int, int]] = []
-        for first, last in requests:
+        for first, last in requests:  # none, nearly always
             for sequence in range(first, last + 1):
                 packet = self._window.packets.get(sequence)
                 if packet is not None and len(packets) < self._settings.member_packets_max:
@@ -396,8 +396,10 @@ class Ring:
         """Ask for what is missing. With accelerated passing, packets numbered since my last
         visit may still be on their way and are not asked for yet."""
         upto = min(arrived, self._link_last) if self._settings.accelerated_packets else arrived
-        missing = self._window.missing(upto, REQUESTS_MAX)
-        token.requests = joined_requests(unanswered, missing, REQUESTS_MAX)
+        token.requests = ()
+        if unanswered or self._window.contiguous < upto:
+            missing = self._window.missing(upto, REQUESTS_MAX)
+            token.requests = joined_requests(unanswered, missing, REQUESTS_MAX)
         self._link_last = token.link_sequence
 
     def _pass(self, now: Instant, token: Token, effects: list[Word]) -> None:
