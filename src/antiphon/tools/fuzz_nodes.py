@@ -6,15 +6,20 @@ from random import Random
 from typing import Any
 
 from antiphon.core.effects import Broadcast, Emit, Received, Send, Word
+from antiphon.core.errors import DecodeError
 from antiphon.core.ids import DaemonId, Member
 from antiphon.core.machine import MILLISECOND, SECOND, Instant
 from antiphon.core.trace import Kind, Record
 from antiphon.protocol.node import Node
+from antiphon.protocol.presets import SIMULATION
 from antiphon.sim.network import NetworkSettings
 from antiphon.sim.nodes import make_nodes
 from antiphon.sim.script import Script
 from antiphon.sim.workload import WorkloadSettings, make_random_app
 from antiphon.sim.world import World
+from antiphon.wire.control import read_control
+from antiphon.wire.packet import Tag, open_header
+from antiphon.wire.ring import read_ring_packet, read_token
 
 DAEMONS = 3
 SESSIONS = 2
@@ -54,7 +59,24 @@ class Tapped:
         for effect in effects:
             if isinstance(effect, Send | Broadcast):
                 self._live.packets.append(effect.packet)
+                if self._live.spoiled:
+                    self._live.unreadable.update(_refusals(effect.packet))
         return effects
+
+
+def _refusals(packet: bytes) -> list[str]:
+    """Why others would refuse what a node says: whatever it believed, it speaks clearly."""
+    try:
+        tag, sender, incarnation = open_header(packet, SIMULATION.cluster)
+        if tag == Tag.DATA:
+            read_ring_packet(packet, sender, incarnation)
+        elif tag == Tag.TOKEN:
+            read_token(packet)
+        else:
+            read_control(tag, packet)
+    except DecodeError as error:
+        return [f"says what others refuse: {Tag(tag).name}, {error}"]
+    return []
 
 
 def _outcome(effects: Sequence[Word]) -> str:
@@ -70,6 +92,7 @@ class LiveNodes:
     def __init__(self, seed: int, spoil: Spoil | None = None) -> None:
         self.packets: deque[bytes] = deque(maxlen=RECENT_PACKETS)
         self.outcomes: Counter[str] = Counter()
+        self.unreadable: Counter[str] = Counter()
         self.inputs = 0
         self.last = b""
         self.rng = Random(seed)
@@ -115,6 +138,7 @@ class LiveNodes:
             (bug.error, "".join(bug.trace.splitlines(True)[-TRACE_LINES:]))
             for bug in self.world.bugs
         ]
+        found += [(what, "") for what in sorted(self.unreadable)]
         for host in self.world.hosts.values():
             if isinstance(host.node, Tapped):
                 found += [(text, "") for text in broken_invariants(host.node.node)]

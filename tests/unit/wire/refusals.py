@@ -146,6 +146,8 @@ BOUNDS = [
     control("malformed", "a service above safe", "recovery_data", 6, 6),
     control("malformed", "an unreliable bundle", "recovery_data", 6, 0),
     control("malformed", "a fragment of 65537 bytes", "recovery_data", 12, bytes(65_537)),
+    control("malformed", "no message", "recovery_data", 5, 0),
+    control("malformed", "65536 messages", "recovery_data", 5, 65_536),
     control("malformed", "no fragments", "recovery_data", 11, 0),
     control("malformed", "2^20 + 1 fragments", "recovery_data", 11, (1 << 20) + 1),
     control("malformed", "five numbers for an order", "recovery_data", 9, [1, 1, 0, 0, 0]),
@@ -178,7 +180,6 @@ MEANINGS = [
     control("bad_field", "a request for nothing", "recovery_request", 3, []),
     control("bad_field", "a request for too much", "recovery_request", 3, [[1, 1 << 40]]),
     control("bad_field", "number 0", "recovery_data", 4, 0),
-    control("bad_field", "no message", "recovery_data", 5, 0),
     control("bad_field", "a fragment behind the last", "recovery_data", 10, 3),
     control("bad_field", "sequence 0", "recovery_data", 9, [0, 11, 0, 0, 0, 0]),
     control("bad_field", "stamp below sequence", "recovery_data", 9, [9, 8, 0, 0, 0, 0]),
@@ -236,7 +237,8 @@ TOKENS = [
 ONE = "body_one_destination"
 MANY = "body_destinations"
 BODIES = [
-    Refusal("malformed", "nothing", ONE, b""),
+    Refusal("bad_field", "nothing", ONE, b""),
+    Refusal("malformed", "no table", ONE, bytes(12)),
     Refusal("malformed", "no room for lengths", ONE, BY_NAME[ONE].raw[:20]),
     Refusal("wrong_size", "trailing byte", ONE, BY_NAME[ONE].raw + b"\x00"),
     Refusal("wrong_size", "cut", ONE, BY_NAME[ONE].raw[:-1]),

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from antiphon.core.effects import Broadcast
 from antiphon.core.ids import DaemonId
 from antiphon.core.service import Service
@@ -259,3 +261,24 @@ def test_everything_leaves_only_while_i_hold_the_token() -> None:
     effects = bench.ring.work(bench.now)
     assert not [effect for effect in effects if isinstance(effect, Broadcast)]
     assert count(bench.visit(Token(2))) == 1
+
+
+@pytest.mark.xfail(
+    raises=AssertionError, reason="requests are walked number by number, also those released"
+)
+def test_requests_for_what_everybody_has_cost_nothing() -> None:
+    """Bounded work per packet: a few bytes of a token can name all that was ever sent."""
+    bench = Bench()
+    far = 1_000_000
+    window = bench.ring._window
+    window.released = window.contiguous = window.highest = far
+    looked: list[int] = []
+
+    class Watched(dict[int, bytes]):
+        def get(self, key: int, default: object = None) -> object:  # type: ignore[override]  # to count
+            looked.append(key)
+            return default
+
+    window.packets = Watched()
+    bench.visit(Token(2, far, far, site_sequence=1, site_stamp=1, requests=((1, far),)))
+    assert len(looked) < 1_000
