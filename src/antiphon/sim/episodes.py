@@ -12,11 +12,14 @@ from random import Random
 from antiphon.core.machine import MILLISECOND, SECOND
 from antiphon.core.service import Service
 from antiphon.core.trace import Kind
-from antiphon.protocol.membership.membership import State
+from antiphon.protocol.membership.membership import GatherReason, State
 from antiphon.sim.action import EVERY_LINK, JUNK, Action
 from antiphon.sim.notation import Link
 from antiphon.sim.script import Step, Trigger
 from antiphon.wire.packet import Tag
+
+SHORT_JUMP_US = 95 * MILLISECOND
+"""Just too short to be taken for a process that stood still."""
 
 CHANGING = (State.GATHER, State.COLLECT, State.RECOVER, State.READY)
 
@@ -87,6 +90,19 @@ def crash_some(stage: Stage, at: int) -> list[Step]:
     return steps
 
 
+def reborn(stage: Stage, at: int) -> list[Step]:
+    """Back before anybody missed it: what it sent in its former life is still going round."""
+    host, deaf = stage.hosts(2)
+    lost = Action("drop", link=Link(host, deaf, False), tag=Tag.DATA, times=6)
+    gone = at + stage.span(1, 12)
+    return [
+        Step(at, lost),
+        _flood(stage, at, host),
+        Step(gone, Action("crash", host=host)),
+        Step(gone + stage.span(0, 8), Action("restart", host=host)),
+    ]
+
+
 def clock_back(stage: Stage, at: int) -> list[Step]:
     """A restarted daemon whose wall clock shows an earlier time."""
     host = stage.host()
@@ -150,7 +166,7 @@ def pause(stage: Stage, at: int) -> list[Step]:
 
 
 def jump(stage: Stage, at: int) -> list[Step]:
-    shift = stage.span(20, 2_500)
+    shift = stage.span(20, 95) if stage.rng.random() < 0.3 else stage.span(95, 2_500)
     return [Step(at, Action("jump", host=stage.host(), shift=shift))]
 
 
@@ -184,9 +200,11 @@ def damage(stage: Stage, at: int) -> list[Step]:
 
 
 def delay(stage: Stage, at: int) -> list[Step]:
-    shift = stage.span(2, 60)
+    """On one link far longer than the token takes by the others."""
+    link = stage.link()
+    shift = stage.span(2, 400 if link.source and link.target else 60)
     duration = stage.span(200, 1_500)
-    return [Step(at, Action("delay", link=stage.link(), shift=shift, duration=duration))]
+    return [Step(at, Action("delay", link=link, shift=shift, duration=duration))]
 
 
 def targeted_loss(stage: Stage, at: int) -> list[Step]:
@@ -242,12 +260,15 @@ def restart_in_change(stage: Stage, at: int) -> list[Step]:
 
 
 def heal_in_change(stage: Stage, at: int) -> list[Step]:
-    """The strangers of the other side come back while this side recovers."""
+    """The strangers of the other side come back while this side recovers, and are gone again
+    when it gives up for them."""
     first = at + stage.span(1_000, 1_600)
+    gone = Trigger(0, Kind.ABORT, "", stage.rng.randrange(1, 120_000))
     return [
         Step(at, stage.cut()),
         Step(first, Action("crash", host=stage.host())),
         Step(first, HEAL, _point(stage)),
+        Step(first, stage.cut(), gone),
         Step(first + stage.span(1_000, 1_500), HEAL),
     ]
 
@@ -258,6 +279,50 @@ def lost_in_change(stage: Stage, at: int) -> list[Step]:
     tag = stage.rng.choice((*tags, Tag.RECOVERY_REQUEST, Tag.RECOVERY_DATA))
     drop = Action("drop", link=stage.link(), tag=tag, times=stage.rng.randrange(1, 25))
     return [Step(at, drop), *split(stage, at)]
+
+
+def another_leader(stage: Stage, at: int) -> list[Step]:
+    """A side forms, and while its leader's words come late to one of its members, the other
+    side is back with a leader that goes before it."""
+    first, second = stage.sides(2)
+    if 1 in second:
+        first, second = second, first
+    leader, member = second[0], second[-1]
+    point = Trigger(member, Kind.ENTER, stage.rng.choice((State.COLLECT, State.READY)).value)
+    late = Action(
+        "delay",
+        link=Link(leader, member, False),
+        shift=stage.span(60, 900),
+        duration=stage.span(500, 1_500),
+    )
+    steps = [Step(at, Action("cut", sides=(first, second)))]
+    if stage.rng.random() < 0.5:
+        deaf = Action("drop", link=Link(0, member, False), tag=Tag.DATA, times=80)
+        lost = Action("drop", link=Link(0, member, False), tag=Tag.RECOVERY_DATA, times=40)
+        flood = _flood(stage, at - 20 * MILLISECOND, leader)
+        steps = [Step(at - 25 * MILLISECOND, deaf), flood, *steps, Step(at, lost)]
+    if stage.rng.random() < 0.5:
+        soon = Trigger(leader, Kind.TROUBLE, GatherReason.NOT_LEADER.value, stage.span(1, 90))
+        steps.append(Step(at, Action("cut", sides=(first, second)), soon))
+    return [
+        *steps,
+        Step(at, late, point),
+        Step(at, HEAL, point),
+        Step(at + stage.span(1_500, 2_500), HEAL),
+    ]
+
+
+def all_at_once(stage: Stage, at: int) -> list[Step]:
+    """A stranger and a broken ring, and a clock that leaps: two timers end in one moment."""
+    leader, gone = 1, stage.rng.randrange(2, stage.daemons)
+    again = at + stage.span(1_300, 1_600)
+    return [
+        Step(at, Action("cut", sides=((stage.daemons,), tuple(range(1, stage.daemons))))),
+        Step(again, Action("crash", host=gone)),
+        Step(again, HEAL),
+        Step(again + stage.span(300, 520), Action("jump", host=leader, shift=SHORT_JUMP_US)),
+        Step(again + stage.span(700, 1_200), Action("restart", host=gone)),
+    ]
 
 
 def burst(stage: Stage, at: int) -> list[Step]:
@@ -332,13 +397,14 @@ def _point(stage: Stage) -> Trigger:
     draw = stage.rng.random()
     if draw < 0.7:
         return Trigger(host, Kind.ENTER, stage.rng.choice(CHANGING).value, delay)
-    kind = stage.rng.choice((Kind.ATTEMPT, Kind.INSTALL, Kind.TRANSITIONAL))
+    kind = stage.rng.choice((Kind.ATTEMPT, Kind.ABORT, Kind.INSTALL, Kind.TRANSITIONAL))
     return Trigger(host, kind, "", delay)
 
 
 CHANGES: tuple[Episode, ...] = (
     crash_one,
     crash_some,
+    reborn,
     clock_back,
     split,
     split_again,
@@ -350,6 +416,8 @@ CHANGES: tuple[Episode, ...] = (
     split_in_change,
     restart_in_change,
     heal_in_change,
+    another_leader,
+    all_at_once,
     lost_in_change,
     burst,
     uneven,

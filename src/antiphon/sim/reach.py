@@ -36,10 +36,13 @@ MEMBERSHIP_EVENTS = tuple(
 )
 STREAM_EVENTS = tuple(
     "HeardToken HeardPacket Hurry RecoveryRequest RecoveryData "
-    "Wakeup Submit SubmitState Settled Freeze Recover Install".split()
+    "Wakeup Submit SubmitState Settled Forget Freeze Recover Install".split()
 )
 GATHER_REASONS = tuple(reason.value for reason in GatherReason)
-ATTEMPT_REASONS = (*GATHER_REASONS, "reported_trouble", "restart", "stranger", "departure")
+ATTEMPT_REASONS = (
+    *GATHER_REASONS,
+    *"reported_trouble restart stranger departure unfinished".split(),
+)
 ABORT_REASONS = tuple(
     reason.value
     for reason in (GatherReason.ATTEMPT_TIMEOUT, GatherReason.MEMBER_LOST, GatherReason.NOT_LEADER)
@@ -50,9 +53,10 @@ DROP_REASONS = tuple(
     "not_canonical bad_field cut_short wrong_size "
     # It does not fit what membership does now.
     "old_incarnation other_attempt false_coordinator old_proposal not_proposed not_my_leader "
+    "bad_digest impossible_epoch "
     # It does not fit the stream.
     "other_configuration frozen old_token impossible_token not_a_member beyond_window "
-    "duplicate".split()
+    "duplicate too_late bad_stamp".split()
 )
 REFUSALS = tuple(
     "bad_group already_joined not_joined queue_full bad_size malformed bad_field wrong_size "
@@ -80,8 +84,6 @@ class Pair(NamedTuple):
 
 
 Counts = Counter[Pair]
-
-EXPLAINED: dict[Pair, str] = {}
 
 
 def all_pairs() -> Iterator[Pair]:
@@ -207,33 +209,3 @@ def _situations(records: list[Record]) -> Iterator[tuple[str, int]]:
     yield MERGE_OF_THREE, sum(len(merged) >= 3 for merged in bases.values())
     yield RECOVERY_ABORTED, aborted
     yield SAFE_TRANSITIONAL, safe
-
-
-class Finding(NamedTuple):
-    """A row of the report."""
-
-    pair: Pair
-    times: int
-    explanation: str
-    fault: str
-    """Why this row is not acceptable; empty if it is."""
-
-
-def findings(counts: Counts, seeds: int) -> list[Finding]:
-    """All pairs, and what was counted without being listed."""
-    listed = list(all_pairs())
-    known = set(listed)
-    rows = [_finding(pair, counts[pair], seeds, EXPLAINED.get(pair, "")) for pair in listed]
-    strange = sorted(pair for pair in counts if pair not in known)
-    return rows + [Finding(pair, counts[pair], "", "not listed in reach.py") for pair in strange]
-
-
-def _finding(pair: Pair, count: int, seeds: int, explanation: str) -> Finding:
-    fault = ""
-    if count and explanation:
-        fault = "explained as impossible"
-    elif pair.table == SITUATION and seeds >= SITUATIONS_SEEDS and count < SITUATIONS_MIN:
-        fault = f"fewer than {SITUATIONS_MIN}"
-    elif not count and not explanation:
-        fault = "never met"
-    return Finding(pair, count, explanation, fault)

@@ -9,10 +9,11 @@ from typing import Any
 import click
 
 from antiphon.sim.pool import over
-from antiphon.sim.reach import Counts, Recorder, findings
+from antiphon.sim.reach import Counts, Recorder
 from antiphon.sim.swarm import draw
 from antiphon.sim.timeline import Choice, timeline
 from antiphon.sim.trial import Outcome, Planter, Trial, play
+from antiphon.sim.unreached import findings
 from antiphon.tools.sim_options import (
     SeedRange,
     choice_of,

@@ -11,12 +11,13 @@ from rich.console import Console
 from rich.table import Table
 
 from antiphon.core.machine import SECOND
-from antiphon.sim.reach import Finding
 from antiphon.sim.trial import Outcome
+from antiphon.sim.unreached import Finding
 
 COUNTEREXAMPLE_LINES = 6
 FAILURES_TOLD_MAX = 20
 FAILURES_NAMED_MAX = 100
+FILE_WIDTH = 160
 
 
 class Tally:
@@ -71,6 +72,12 @@ class Tally:
             "median_events": statistics.median(self._events) if self.seeds else 0,
             "median_configurations": statistics.median(self._configurations) if self.seeds else 0,
         }
+
+
+def wide_console() -> Console:
+    """Into a file or a pipe lines may be long."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=FILE_WIDTH)
 
 
 class Progress:
@@ -144,7 +151,7 @@ def print_tally(tally: Tally, as_json: bool) -> None:
 
 def print_reach(rows: list[Finding]) -> int:
     """Every pair with its count; how many are not acceptable."""
-    console = Console(highlight=False)
+    console = wide_console()
     table = Table("table", "state", "event or reason", box=box.SIMPLE)
     table.add_column("count", justify="right")
     table.add_column("note", overflow="fold")
@@ -153,7 +160,7 @@ def print_reach(rows: list[Finding]) -> int:
         table.add_row(*row.pair, f"{row.times:,}", note, style="red" if row.fault else "")
     console.print(table)
     faults = sum(bool(row.fault) for row in rows)
-    console.print(f"{len(rows)} pairs, {faults} of them never met and not explained")
+    console.print(f"{len(rows)} pairs, {faults} of them not as they should be")
     return faults
 
 

@@ -1,16 +1,20 @@
 """Reach counts what was met, lists what was not, and says what is missing."""
 
+import ast
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
+from antiphon import core
 from antiphon.core.effects import Freeze, Recovered
 from antiphon.core.ids import ConfigId, DaemonId, Incarnation, Member
 from antiphon.core.service import Service
 from antiphon.core.trace import Kind, Record
 from antiphon.protocol.membership.membership import GatherReason
-from antiphon.sim import reach
+from antiphon.sim import unreached
 from antiphon.sim.reach import (
+    DROP_REASONS,
     GATHER,
     MEMBERSHIP,
     MERGE_OF_THREE,
@@ -24,9 +28,9 @@ from antiphon.sim.reach import (
     Recorder,
     all_pairs,
     event_name,
-    findings,
 )
 from antiphon.sim.trial import parse_trial, play
+from antiphon.sim.unreached import findings
 from antiphon.wire.control import Ready
 from antiphon.wire.heard import Heard
 
@@ -50,6 +54,10 @@ def situations(*records: Record) -> Counter[str]:
     return Counter(
         {pair.what: times for pair, times in recorder.counts.items() if pair.table == SITUATION}
     )
+
+
+def fault_of(pair: Pair, counts: dict[Pair, int], seeds: int = 1) -> str:
+    return {row.pair: row.fault for row in findings(Counter(counts), seeds)}[pair]
 
 
 def enter(state: str) -> Record:
@@ -120,35 +128,67 @@ def test_only_safe_messages_in_a_transitional_configuration_count() -> None:
 def test_what_was_never_met_is_a_fault_unless_it_is_explained(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(reach, "EXPLAINED", {})
-    assert {row.pair: row.fault for row in findings(Counter(), 1)}[MET] == "never met"
-    assert {row.pair: row.fault for row in findings(Counter({MET: 1}), 1)}[MET] == ""
-    monkeypatch.setattr(reach, "EXPLAINED", {MET: "because"})
-    assert {row.pair: row.fault for row in findings(Counter(), 1)}[MET] == ""
+    assert fault_of(MET, {}) == "never met"
+    assert fault_of(MET, {MET: 1}) == ""
+    monkeypatch.setitem(unreached.ELSEWHERE, MET, "because")
+    assert fault_of(MET, {}) == ""
+    assert fault_of(MET, {MET: 1}) == ""
 
 
-def test_what_was_met_may_not_be_explained_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reach, "EXPLAINED", {MET: "because"})
-    rows = {row.pair: row.fault for row in findings(Counter({MET: 1}), 1)}
-    assert rows[MET] == "explained as impossible"
+def test_what_should_be_impossible_may_not_be_met(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(unreached.IMPOSSIBLE, MET, "because")
+    assert fault_of(MET, {}) == ""
+    assert fault_of(MET, {MET: 1}) == "should be impossible"
 
 
 def test_what_is_counted_but_not_listed_is_a_fault() -> None:
     strange = Pair(MEMBERSHIP, "asleep", "Hello")
-    rows = {row.pair: row.fault for row in findings(Counter({strange: 2}), 1)}
-    assert rows[strange] == "not listed in reach.py"
+    assert fault_of(strange, {strange: 2}) == "not listed in reach.py"
 
 
 def test_situations_must_be_frequent_in_a_large_swarm() -> None:
     pair = Pair(SITUATION, "", STRANGER_IN_RECOVERY)
-    few = Counter({pair: 49})
-    assert {row.pair: row.fault for row in findings(few, SITUATIONS_SEEDS - 1)}[pair] == ""
-    assert {row.pair: row.fault for row in findings(few, SITUATIONS_SEEDS)}[pair] != ""
-    many = Counter({pair: 50})
-    assert {row.pair: row.fault for row in findings(many, SITUATIONS_SEEDS)}[pair] == ""
+    assert fault_of(pair, {pair: 49}, SITUATIONS_SEEDS - 1) == ""
+    assert fault_of(pair, {pair: 49}, SITUATIONS_SEEDS) != ""
+    assert fault_of(pair, {pair: 50}, SITUATIONS_SEEDS) == ""
 
 
 def test_everything_explained_is_something_that_is_counted() -> None:
     listed = set(all_pairs())
-    assert all(pair in listed for pair in reach.EXPLAINED)
-    assert all(reach.EXPLAINED.values())
+    for table in (unreached.IMPOSSIBLE, unreached.ELSEWHERE):
+        assert all(pair in listed and why for pair, why in table.items())
+
+
+def spoken_reasons() -> set[str]:
+    """Every reason for which the protocol's source drops a packet."""
+    found: set[str] = set()
+    for room in ("wire", "protocol"):
+        for file in (Path(core.__file__).parent.parent / room).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text())):
+                if isinstance(node, ast.Call):
+                    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+                    spoken = {"_drop": node.args[-1:], "DecodeError": node.args[:1]}.get(name, [])
+                elif isinstance(node, ast.FunctionDef) and "str | list" in _returns(node):
+                    spoken = [each.value for each in ast.walk(node) if isinstance(each, ast.Return)]
+                else:
+                    continue
+                found |= {
+                    word.value for each in spoken for word in ast.walk(each) if _is_text(word)
+                }
+    return found
+
+
+def _returns(function: ast.FunctionDef) -> str:
+    return ast.unparse(function.returns) if function.returns else ""
+
+
+def _texts(node: ast.AST | None) -> list[str]:
+    words = ast.walk(node) if node is not None else ()
+    constants = [word.value for word in words if isinstance(word, ast.Constant)]
+    return [value for value in constants if isinstance(value, str)]
+
+
+def test_every_reason_to_drop_is_listed() -> None:
+    spoken = spoken_reasons()
+    assert {"other_attempt", "duplicate", "frozen", "malformed"} <= spoken
+    assert spoken <= set(DROP_REASONS)

@@ -1,0 +1,119 @@
+"""What a swarm need not meet, and why; and what is found when its counts are compared."""
+
+from typing import NamedTuple
+
+from antiphon.sim.reach import (
+    DROP,
+    MEMBERSHIP,
+    REFUSAL,
+    SITUATION,
+    SITUATIONS_MIN,
+    SITUATIONS_SEEDS,
+    STREAM,
+    Counts,
+    Pair,
+    all_pairs,
+)
+
+
+def _pairs(table: str, cases: str, what: str, why: str) -> dict[Pair, str]:
+    return {Pair(table, case, one): why for case in cases.split() for one in what.split()}
+
+
+IMPOSSIBLE: dict[Pair, str] = {
+    **_pairs(
+        MEMBERSHIP,
+        "operational gather recover ready",
+        "Holdings",
+        "the stream answers Freeze in the same step in which COLLECT is entered",
+    ),
+    **_pairs(
+        MEMBERSHIP,
+        "operational",
+        "Progress Recovered Evidence",
+        "with Install, in the step that enters OPERATIONAL, the stream leaves recovery",
+    ),
+    **_pairs(
+        MEMBERSHIP,
+        "collect",
+        "Progress Recovered Evidence",
+        "with Freeze, in the step that enters COLLECT, the stream forgets earlier attempts",
+    ),
+    **_pairs(
+        MEMBERSHIP,
+        "gather",
+        "Evidence",
+        "others install only what all are ready for, and who is ready waits for Commit or for "
+        "a higher attempt; a coordinator that gives up has not committed",
+    ),
+    **_pairs(
+        MEMBERSHIP,
+        "recover",
+        "Evidence",
+        "the stream knows the attempt as recovered from the step on that enters READY",
+    ),
+    **_pairs(MEMBERSHIP, "recover ready", "Trouble", "the ring that could be in trouble is frozen"),
+    **_pairs(MEMBERSHIP, "ready", "Recovered", "the stream recovers once in each attempt"),
+    **_pairs(STREAM, "running", "Recover", "membership asks for it only after Freeze"),
+    **_pairs(STREAM, "running", "Install", "the first finds the stream frozen, others a Freeze"),
+    **_pairs(STREAM, "frozen", "SubmitState", "groups say it in the step of the Install itself"),
+    **_pairs(
+        STREAM,
+        "frozen",
+        "Settled",
+        "groups say it in the step of a delivery, and nothing is delivered while frozen",
+    ),
+}
+"""Cannot happen while the machines are right: one of them met is a finding."""
+
+ELSEWHERE: dict[Pair, str] = {
+    Pair(DROP, "", "unknown_daemon"): "every simulated daemon is in the settings of all",
+    **{
+        Pair(DROP, "", reason): "takes a packet that is nearly right; `antiphon fuzz` makes them"
+        for reason in ("malformed", "not_canonical", "bad_field", "cut_short", "wrong_size")
+    },
+    Pair(DROP, "", "too_late"): "takes a packet that ten thousand visits of the token overtake",
+    **{
+        Pair(DROP, "", reason): "takes a forged packet; `antiphon fuzz` sends them to nodes"
+        for reason in (
+            "false_coordinator bad_digest impossible_epoch impossible_token not_a_member "
+            "beyond_window bad_stamp"
+        ).split()
+    },
+    **{
+        Pair(REFUSAL, "", code): "the simulated client sends only what its library packs"
+        for code in ("bad_size", "malformed", "bad_field", "wrong_size", "not_canonical")
+    },
+}
+"""Need not happen in a swarm, for other tests bring it about; it may happen."""
+
+
+class Finding(NamedTuple):
+    """A row of the report."""
+
+    pair: Pair
+    times: int
+    explanation: str
+    fault: str
+    """Why this row is not acceptable; empty if it is."""
+
+
+def findings(counts: Counts, seeds: int) -> list[Finding]:
+    """All pairs, and what was counted without being listed."""
+    listed = list(all_pairs())
+    known = set(listed)
+    strange = sorted(pair for pair in counts if pair not in known)
+    rows = [_finding(pair, counts[pair], seeds) for pair in listed]
+    return rows + [Finding(pair, counts[pair], "", "not listed in reach.py") for pair in strange]
+
+
+def _finding(pair: Pair, times: int, seeds: int) -> Finding:
+    explanation = IMPOSSIBLE.get(pair, "") or ELSEWHERE.get(pair, "")
+    fault = ""
+    if times and pair in IMPOSSIBLE:
+        fault = "should be impossible"
+    elif pair.table == SITUATION and seeds >= SITUATIONS_SEEDS and times < SITUATIONS_MIN:
+        fault = f"fewer than {SITUATIONS_MIN}"
+    elif not times and not explanation:
+        fault = "never met"
+    return Finding(pair, times, "" if times else explanation, fault)
