@@ -172,9 +172,7 @@ def spoken_reasons() -> set[str]:
                     spoken = [each.value for each in ast.walk(node) if isinstance(each, ast.Return)]
                 else:
                     continue
-                found |= {
-                    word.value for each in spoken for word in ast.walk(each) if _is_text(word)
-                }
+                found |= {text for each in spoken for text in _texts(each)}
     return found
 
 
