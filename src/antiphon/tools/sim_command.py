@@ -14,6 +14,7 @@ from antiphon.sim.swarm import draw
 from antiphon.sim.timeline import Choice, timeline
 from antiphon.sim.trial import Outcome, Planter, Trial, play
 from antiphon.sim.unreached import findings
+from antiphon.tools.cli import LazyCommand
 from antiphon.tools.sim_options import (
     SeedRange,
     choice_of,
@@ -24,27 +25,48 @@ from antiphon.tools.sim_options import (
 from antiphon.tools.sim_report import Progress, Tally, print_reach, print_tally, print_verdict
 
 COMMANDS = {
-    "changes": "antiphon.tools.changes_command:changes",
-    "demo": "antiphon.tools.demo_command:demo",
-    "digest": "antiphon.tools.replay_command:digest",
-    "mutants": "antiphon.tools.mutants_command:mutants",
-    "run": "antiphon.tools.replay_command:run_file",
-    "shrink": "antiphon.tools.shrink_command:shrink_command",
+    "changes": LazyCommand(
+        "antiphon.tools.changes_command:changes",
+        "Measure the gaps that changes make in submission and delivery.",
+    ),
+    "demo": LazyCommand(
+        "antiphon.tools.demo_command:demo",
+        "See a group form, split and merge, with the verdict of the judges.",
+    ),
+    "digest": LazyCommand(
+        "antiphon.tools.replay_command:digest", "Print a number for all that happened in a seed."
+    ),
+    "mutants": LazyCommand(
+        "antiphon.tools.mutants_command:mutants", "Plant protocol bugs: each must be caught."
+    ),
+    "run": LazyCommand(
+        "antiphon.tools.replay_command:run_file",
+        "Run a script; print its timeline and the verdict.",
+    ),
+    "shrink": LazyCommand(
+        "antiphon.tools.shrink_command:shrink_command",
+        "Find a smaller script that breaks the same promise.",
+    ),
 }
-"""Each loaded when it is called."""
 
 
 class SimGroup(click.Group):
+    """Loads a command when it is called."""
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module_name, _, attribute = COMMANDS[cmd_name].partition(":")
+        module_name, _, attribute = COMMANDS[cmd_name].location.partition(":")
         command = getattr(importlib.import_module(module_name), attribute)
         assert isinstance(command, click.Command), cmd_name
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name].summary) for name in sorted(COMMANDS)])
 
 
 @click.group(cls=SimGroup, invoke_without_command=True)
