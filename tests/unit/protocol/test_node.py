@@ -26,7 +26,7 @@ from antiphon.protocol.node import Node
 from antiphon.protocol.presets import LAN, SIMULATION
 from antiphon.wire.body import pack_body
 from antiphon.wire.control import Hello, pack_control
-from antiphon.wire.packet import WIRE_VERSION, Envelope
+from antiphon.wire.packet import WIRE_VERSION, Envelope, Tag
 
 ME = Member(DaemonId(1), Incarnation(5))
 PEER = Member(DaemonId(2), Incarnation(6))
@@ -127,3 +127,62 @@ def test_garbage_after_a_pause_moves_the_timers_once() -> None:
 def test_a_pause_that_hides_a_token_loss_is_a_mistake_of_the_configuration() -> None:
     with pytest.raises(ConfigError):
         replace(LAN, pause_us=LAN.stream.token_loss_us)
+
+
+class Pair:
+    """Two nodes on a wire."""
+
+    def __init__(self) -> None:
+        self.nodes = {one.daemon: Node(one, SETTINGS, Random(one.daemon)) for one in (ME, PEER)}
+        self.now = 1_000
+        self.air: list[tuple[int, int, bytes]] = []
+        self.told: dict[int, list[Message]] = {daemon: [] for daemon in self.nodes}
+        self.tags: set[int] = set()
+        for daemon, made in self.nodes.items():
+            self._perform(daemon, made.start(self.now))
+
+    def tell(self, daemon: int, event: Word) -> None:
+        self._perform(daemon, self.nodes[DaemonId(daemon)].handle(self.now, event))
+
+    def run(self, us: int) -> None:
+        end = self.now + us
+        while True:
+            due, daemon = min((one.deadline(), daemon) for daemon, one in self.nodes.items())
+            at = self.air[0][0] if self.air else end + 1
+            if min(due, at) > end:
+                self.now = end
+                return
+            self.now = max(self.now, min(due, at))
+            if at <= due:
+                _, to, packet = self.air.pop(0)
+                self.tell(to, Received(packet))
+            else:
+                self._perform(daemon, self.nodes[daemon].handle(self.now, WAKEUP))
+
+    def _perform(self, daemon: int, effects: list[Word]) -> None:
+        other = PEER.daemon if daemon == ME.daemon else ME.daemon
+        for effect in effects:
+            if isinstance(effect, Broadcast) or (isinstance(effect, Send) and effect.to == other):
+                self.tags.add(effect.packet[1])
+                self.air.append((self.now + 100, other, effect.packet))
+            elif isinstance(effect, Notify) and isinstance(effect.news, Message):
+                self.told[daemon].append(effect.news)
+
+
+def test_two_nodes_meet_and_deliver_the_same_in_one_order() -> None:
+    """P1, S5: everything between them is packets."""
+    pair = Pair()
+    for daemon in (1, 2):
+        pair.tell(daemon, Connect(1, f"n{daemon}"))
+        pair.tell(daemon, Join(1, "alpha"))
+    pair.run(2_000_000)
+    ids = {made.membership.installed.id for made in pair.nodes.values()}
+    assert len(ids) == 1
+    for number in range(20):
+        for daemon in (1, 2):
+            body = pack_body((("alpha",),), (0,), (0,), (b"%d %d" % (daemon, number),))
+            pair.tell(daemon, Multicast(1, Service.AGREED, 1, body))
+    pair.run(500_000)
+    orders = [[one.payloads[0] for one in told] for told in pair.told.values()]
+    assert len(orders[0]) == 40 and orders[0] == orders[1]
+    assert {Tag.DATA, Tag.TOKEN, Tag.HELLO, Tag.PROPOSE, Tag.COMMIT} <= pair.tags

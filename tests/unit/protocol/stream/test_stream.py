@@ -15,6 +15,7 @@ from antiphon.core.effects import (
     Send,
     Settled,
     Submit,
+    SubmitState,
     Transitional,
     Word,
 )
@@ -358,3 +359,73 @@ def test_recovery_data_with_a_stamp_that_falls_does_not_stop_the_node() -> None:
     machine.recover((2, mine), (3, held((1, 2))))
     machine.tell(Heard(member(3), data(1, stamp=9)))
     machine.tell(Heard(member(3), data(2, stamp=3)))
+
+
+def test_tokens_hurries_and_deadlines_of_the_ring_pass_through() -> None:
+    machine = Machine()
+    assert machine.stream.deadline() < machine.now + 10 * SETTINGS.token_loss_us
+    machine.now += 10
+    sends = [
+        effect
+        for effect in machine.tell(HeardToken(member(1), OLD, Token(2)))
+        if isinstance(effect, Send)
+    ]
+    assert [effect.to for effect in sends] == [3]
+    assert machine.tell(Heard(member(3), Hurry(OLD))) == []
+    machine.now = machine.stream.deadline()
+    assert machine.stream.handle(machine.now, WAKEUP) == sends, "it is repeated"
+
+
+def test_group_state_goes_before_everything() -> None:
+    machine = Machine()
+    machine.tell(Submit(Bundle(machine.me, 1, 1, 1, Service.AGREED, BODY)))
+    machine.tell(SubmitState(b"state"))
+    machine.now += 10
+    effects = machine.tell(HeardToken(member(1), OLD, Token(2)))
+    assert [(one.bundle.session, one.bundle.body) for one in effects if isinstance(one, Delivered)][
+        :1
+    ] == [(0, b"state")]
+
+
+def test_a_stream_that_never_ran_holds_nothing() -> None:
+    me = member(2)
+    stream = Stream(me, SETTINGS, Envelope(CLUSTER, me), Level.OFF)
+    assert stream.handle(0, Freeze(NEXT)) == [Holdings(NEXT, (), 0, 0, ())]
+
+
+def test_fragments_that_contradict_each_other_make_no_bundle() -> None:
+    """All or nothing: it is asked for again from the beginning."""
+    machine = Machine()
+    mine = machine.freeze()
+    machine.recover((2, mine), (3, held((1, 1))))
+    machine.tell(Heard(member(3), data(1, b"a", index=0, fragments=4)))
+    machine.tell(Heard(member(3), data(1, b"d", index=3, fragments=4)))
+    effects = machine.tell(Heard(member(3), data(1, b"b", index=1, fragments=2)))
+    assert Recovered(NEXT) not in effects
+    machine.now = machine.stream.deadline()
+    again = requests(machine.stream.handle(machine.now, WAKEUP))
+    assert [(to, request.index) for to, request in again] == [(3, 0)]
+
+
+def test_a_fragment_that_was_not_asked_for_or_came_before_is_ignored() -> None:
+    machine = Machine()
+    mine = machine.freeze()
+    machine.recover((2, mine), (3, held((1, 1))))
+    assert machine.tell(Heard(member(3), data(9))) == [Progress(NEXT)]
+    machine.tell(Heard(member(3), data(1, b"a", index=0, fragments=2)))
+    machine.tell(Heard(member(3), data(1, b"other", index=0, fragments=2)))
+    effects = machine.tell(Heard(member(3), data(1, b"b", index=1, fragments=2)))
+    assert effects == [Recovered(NEXT)]
+    bodies = [one.bundle.body for one in machine.install(NEXT, 2, 3) if isinstance(one, Delivered)]
+    assert bodies == [b"ab"]
+
+
+def test_after_a_full_answer_the_rest_is_asked_for_at_once() -> None:
+    machine = Machine()
+    mine = machine.freeze()
+    many = SETTINGS.pull_fragments
+    machine.recover((2, mine), (3, held((1, many + 5))))
+    asked: list[tuple[int, RecoveryRequest]] = []
+    for sequence in range(1, many + 1):
+        asked += requests(machine.tell(Heard(member(3), data(sequence))))
+    assert [request.wanted for _, request in asked] == [((many + 1, many + 5),)]
