@@ -26,6 +26,13 @@ class Attempt:
     def id(self) -> ConfigId:
         return self.configuration.id
 
+    def fits(self, digest: Digest, me: Member) -> bool:
+        """It speaks of all members and of nobody else, and says of me what I said."""
+        if tuple(state.member for state in digest.states) != self.configuration.members:
+            return False
+        mine = digest.states[self.configuration.members.index(me)]
+        return self.mine is not None and mine == member_state(me, self.mine)
+
 
 class Collection:
     """What the coordinator has from the members."""
@@ -45,12 +52,7 @@ class Collection:
             return False
         self.digest = Digest(
             self.attempt.id,
-            tuple(
-                MemberState(
-                    member, state.base, state.held, state.complete, state.stable, state.early
-                )
-                for member, state in sorted(self.states.items())
-            ),
+            tuple(member_state(*entry) for entry in sorted(self.states.items())),
         )
         return True
 
@@ -68,6 +70,10 @@ class Collection:
 
 def coordinator_of(config: ConfigId) -> Member:
     return Member(config.coordinator, config.incarnation)
+
+
+def member_state(member: Member, state: State) -> MemberState:
+    return MemberState(member, state.base, state.held, state.complete, state.stable, state.early)
 
 
 def state_message(holdings: Holdings, base: ConfigId) -> State:

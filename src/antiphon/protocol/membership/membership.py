@@ -429,10 +429,10 @@ class Membership:
             return self._drop(now, sender, "other_attempt")
         if sender != coordinator_of(attempt.id):
             return self._drop(now, sender, "false_coordinator")
-        if tuple(state.member for state in digest.states) != attempt.configuration.members:
-            return self._drop(now, sender, "bad_digest")
         if self.state != State.COLLECT:
             return []  # I have it
+        if not attempt.fits(digest, self._me):
+            return self._drop(now, sender, "bad_digest")
         return self._take_digest(now, digest)
 
     def _take_digest(self, now: Instant, digest: Digest) -> list[Word]:

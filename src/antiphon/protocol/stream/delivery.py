@@ -21,6 +21,9 @@ from antiphon.core.service import ORDERED, Service
 
 SessionKey = tuple[int, int]
 
+LEAP_MAX = 1 << 32
+"""Nobody is so far ahead: numbers that rise must never come to their end."""
+
 MARKS_MAX = 256
 """Above so many, marks behind the cursor are forgotten: the cursor says the same (SP-61)."""
 
@@ -56,7 +59,9 @@ class Delivery:
             return True  # it was here before
         before, behind = self.held.get(sequence - 1), self.held.get(sequence + 1)
         floor = before.stamp if before is not None else self.line
-        if bundle.stamp <= floor or (behind is not None and behind.stamp <= bundle.stamp):
+        if not floor < bundle.stamp <= self.line + LEAP_MAX:
+            return False
+        if behind is not None and behind.stamp <= bundle.stamp:
             return False
         self.held[sequence] = bundle
         if bundle.service not in ORDERED:

@@ -21,7 +21,7 @@ from antiphon.core.machine import Instant, Timers
 from antiphon.core.service import ORDERED, Service
 from antiphon.core.trace import Kind, Level, Record
 from antiphon.protocol.stream.assembly import TOKEN_LIFE, Assembly, DuplicateFilter
-from antiphon.protocol.stream.delivery import Delivery
+from antiphon.protocol.stream.delivery import LEAP_MAX, Delivery
 from antiphon.protocol.stream.packing import Filled, Outbox, Stamp
 from antiphon.protocol.stream.patience import Patience
 from antiphon.protocol.stream.settings import StreamSettings
@@ -45,8 +45,6 @@ member has seen everything stable."""
 
 STILL_ROTATIONS = 8
 """So many rotations without a new packet, though not all is stable: no need to hurry."""
-
-LEAP_MAX = 1 << 32
 
 TOKEN_LOSS = "token_loss"
 RECEIVE_FAILURE = "receive_failure"
@@ -278,11 +276,11 @@ class Ring:
         packets: list[bytes] = []
         unanswered: list[tuple[int, int]] = []
         for first, last in requests:  # none, nearly always
-            for sequence in range(first, last + 1):
+            for sequence in range(max(first, self._window.released + 1), last + 1):
                 packet = self._window.packets.get(sequence)
                 if packet is not None and len(packets) < self._settings.member_packets_max:
                     packets.append(packet)
-                elif sequence > self._window.released:
+                else:
                     unanswered.append((sequence, sequence))
         return packets, unanswered
 
@@ -350,10 +348,12 @@ class Ring:
     def _stamp(self, token: Token, bundle: Bundle) -> None:
         """Give a bundle its place (SP-74 to SP-78, SP-186)."""
         # Its past is what this daemon delivered and what the session itself sent, delivered
-        # or not: others may learn of this bundle before those.
+        # or not: others may learn of this bundle before those. No true past lies behind the
+        # end of the order; a false one that a peer told must not spoil what we say.
+        end = token.site_sequence
         early, ordered = self._session_past.get(bundle.session, (0, 0))
-        bundle.early_past = max(self.delivery.early_past, early)
-        bundle.order_past = max(self.delivery.order_past, ordered)
+        bundle.early_past = min(end, max(self.delivery.early_past, early))
+        bundle.order_past = min(end, max(self.delivery.order_past, ordered))
         bundle.after_change = token.last_change
         if bundle.service == Service.UNRELIABLE:
             return  # takes nothing of the order: a lost one must leave no gap (X-33)
