@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from antiphon.wire.body import pack_body
 from antiphon.wire.packet import CONFIG_BYTES, HEADER_BYTES
 from antiphon.wire.ring import PACKET_OVERHEAD, PIECE_OVERHEAD, TOKEN_BYTES
 from tests.wire.messages import EXAMPLES, Example
@@ -236,6 +237,8 @@ TOKENS = [
 
 ONE = "body_one_destination"
 MANY = "body_destinations"
+NOTHING_TWICE = ((0, 0), (0, 0), (b"", b""))
+MANY_PLACES = tuple((f"g{number}",) for number in range(1025))
 BODIES = [
     Refusal("bad_field", "nothing", ONE, b""),
     Refusal("malformed", "no table", ONE, bytes(12)),
@@ -250,6 +253,8 @@ BODIES = [
     field("malformed", "fewer groups", ONE, 6, "H", 1),
     field("malformed", "an empty group name", ONE, 8, "B", 0),
     field("malformed", "a group name that is not UTF-8", ONE, 9, "B", 0xFF),
+    Refusal("malformed", "101 groups", ONE, pack_body((("g",) * 101,), *NOTHING_TWICE)),
+    Refusal("malformed", "1025 destinations", ONE, pack_body(MANY_PLACES, *NOTHING_TWICE)),
     field("bad_field", "a destination behind the table", MANY, 30, "H", 2),
 ]  # fmt: skip
 

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from antiphon.core.effects import Broadcast
 from antiphon.core.ids import DaemonId
 from antiphon.core.service import Service
@@ -263,9 +261,6 @@ def test_everything_leaves_only_while_i_hold_the_token() -> None:
     assert count(bench.visit(Token(2))) == 1
 
 
-@pytest.mark.xfail(
-    raises=AssertionError, reason="requests are walked number by number, also those released"
-)
 def test_requests_for_what_everybody_has_cost_nothing() -> None:
     """Bounded work per packet: a few bytes of a token can name all that was ever sent."""
     bench = Bench()
