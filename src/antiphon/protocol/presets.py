@@ -57,6 +57,7 @@ SIMULATION = replace(
         hello_us=60 * MILLISECOND,
         hello_slow_us=400 * MILLISECOND,
         hear_us=1_300 * MILLISECOND,
+        hear_alert_us=300 * MILLISECOND,
         settle_us=130 * MILLISECOND,
     ),
     sessions=SessionSettings(backlog_max=400),

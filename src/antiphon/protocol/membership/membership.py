@@ -204,7 +204,7 @@ class Membership:
             self._pace.answer(now)
             self._hello_by(now + self._settings.hello_us)
         if not self._timers.running(EXPIRE):
-            self._timers.set(EXPIRE, now + self._settings.hear_us)
+            self._timers.set(EXPIRE, now + self._peers.hear_us)
         return effects + self._judge(now) if news else effects
 
     def _join_accusation(self, now: Instant, hello: Hello) -> None:
@@ -575,6 +575,12 @@ class Membership:
     def _enter(self, now: Instant, state: State, why: str) -> list[Word]:
         """The only place that changes the state."""
         self.state = state
+        if state == State.OPERATIONAL:
+            self._peers.hear_us = self._settings.hear_us
+        else:
+            self._peers.hear_us = self._settings.hear_alert_us
+            if now + self._peers.hear_us < self._timers.at(EXPIRE):
+                self._timers.set(EXPIRE, now + self._peers.hear_us)
         return [self._emit(now, Kind.ENTER, reason=state, detail=why)]
 
     def _drop(self, now: Instant, sender: Member, reason: str) -> list[Word]:

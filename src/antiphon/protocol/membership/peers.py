@@ -18,7 +18,9 @@ class Peer:
 
 class Peers:
     def __init__(self, hear_us: int) -> None:
-        self._hear_us = hear_us
+        self.hear_us = hear_us
+        """Who is silent for longer does not count. Shorter while all greet quickly."""
+
         self._peers: dict[DaemonId, Peer] = {}
         self._gone: dict[Member, Instant] = {}
 
@@ -37,7 +39,7 @@ class Peers:
         return news
 
     def _fresh(self, now: Instant, peer: Peer) -> bool:
-        return peer.backed or now - peer.at <= self._hear_us
+        return peer.backed or now - peer.at <= self.hear_us
 
     def hellos(self, now: Instant) -> dict[Member, Hello]:
         """Of everybody whose word counts."""
@@ -91,7 +93,7 @@ class Peers:
     def next_silence(self, now: Instant) -> Instant | None:
         """When the first of those who are counted by their Hellos would be silent too long."""
         times = [
-            peer.at + self._hear_us + 1
+            peer.at + self.hear_us + 1
             for peer in self._peers.values()
             if not peer.backed and self._fresh(now, peer)
         ]

@@ -20,6 +20,9 @@ class MembershipSettings:
     hear_us: int = 650 * MILLISECOND
     """A stranger not heard for so long is gone. Three slow Hellos."""
 
+    hear_alert_us: int = 200 * MILLISECOND
+    """The same while I am in trouble or in an attempt, when all greet quickly: five Hellos."""
+
     settle_us: int = 90 * MILLISECOND
     """A wish must stand so long before it is proposed: two Hellos."""
 
@@ -45,6 +48,8 @@ class MembershipSettings:
     def __post_init__(self) -> None:
         if self.hear_us < 3 * self.hello_slow_us:
             raise ConfigError("hear_us", "is less than three slow Hellos", "raise it")
+        if not 4 * self.hello_us <= self.hear_alert_us <= self.hear_us:
+            raise ConfigError("hear_alert_us", "is not four Hellos to hear_us", "change it")
         if self.settle_us < 2 * self.hello_us:
             raise ConfigError("settle_us", "is less than two Hellos", "raise it")
         if self.attempt_us < 4 * self.repeat_us:

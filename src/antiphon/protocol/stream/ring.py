@@ -497,8 +497,11 @@ class Ring:
             self._contiguous_moved = (have, now)
         elif now - self._contiguous_moved[1] > self._settings.receive_failure_us:
             return self._report(now, RECEIVE_FAILURE, NOBODY)
+        # Held back: by a full window, or by repeats that leave no room for anything new.
         used = token.link_sequence - self._link_aru.value
-        if self._link_aru.value != self._aru_moved[0] or used < self._settings.window_packets_max:
+        full = used >= self._settings.window_packets_max
+        held_back = used > 0 and (full or self._outbox.waiting(self.settled))
+        if self._link_aru.value != self._aru_moved[0] or not held_back:
             self._aru_moved = (self._link_aru.value, now)
         elif now - self._aru_moved[1] > self._settings.blocked_window_us:
             if token.link_modifier not in (NOBODY, self._me.daemon):

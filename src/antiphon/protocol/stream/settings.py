@@ -53,7 +53,8 @@ class StreamSettings:
     """A packet missing for so long in spite of all requests (SP-154)."""
 
     blocked_window_us: int = 2 * SECOND
-    """The window is full and the same member holds it for so long: it is removed (TR-50)."""
+    """The window is full, or nothing new can be sent, and the same member is behind for so
+    long: it is removed (TR-50)."""
 
     partial_life_us: int = 200 * MILLISECOND
     """An unreliable message with a part missing is dropped after this (SP-55)."""
