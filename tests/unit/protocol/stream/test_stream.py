@@ -34,6 +34,7 @@ from tests.unit.protocol.stream.bench import BODY, CLUSTER, SETTINGS, bundle, me
 OLD = ConfigId(1, *member(1), 1)
 NEXT = ConfigId(2, *member(1), 2)
 LATER = ConfigId(3, *member(1), 3)
+Runs = tuple[tuple[int, int], ...]
 
 
 class Machine:
@@ -72,7 +73,7 @@ class Machine:
         return self.tell(Recover(attempt, whole, holdings))
 
 
-def held(*runs: tuple[int, int], complete: int = 0, stable: int = 0, early: tuple = ()) -> Holdings:  # type: ignore[type-arg]  # runs
+def held(*runs: tuple[int, int], complete: int = 0, stable: int = 0, early: Runs = ()) -> Holdings:
     return Holdings(NEXT, runs, complete, stable, early)
 
 
