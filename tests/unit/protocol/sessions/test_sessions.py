@@ -29,6 +29,7 @@ from antiphon.core.trace import Kind, Level
 from antiphon.protocol.sessions.sessions import Sessions
 from antiphon.protocol.sessions.settings import STRONG, SessionSettings
 from antiphon.wire.body import pack_body
+from antiphon.wire.control import GROUPS_MAX
 from antiphon.wire.ring import MESSAGE_BYTES_MAX
 
 ME = Member(DaemonId(1), Incarnation(5))
@@ -317,3 +318,24 @@ def test_queue_limits_that_do_not_rise_are_a_mistake_of_the_configuration() -> N
         SessionSettings(queue_bytes_low=10, queue_bytes_high=10)
     with pytest.raises(ConfigError):
         SessionSettings(queue_bytes_high=20, queue_bytes_low=1, queue_bytes_max=10)
+
+
+@pytest.mark.xfail(
+    reason="joins are not limited; the daemon's GroupState would be refused by everybody, and "
+    "after the next change of configuration nobody settles any more"
+)
+def test_a_session_is_in_no_more_groups_than_a_group_state_can_tell() -> None:
+    """P4, P1: one client must not stop all daemons."""
+    desk = Desk()
+    refused = [refusals(desk.tell(Join(1, f"g{number}"))) for number in range(GROUPS_MAX + 1)]
+    assert refused[-1] != []
+
+
+@pytest.mark.xfail(reason="group changes are not counted in a session's queue")
+def test_a_session_that_joins_and_leaves_without_end_is_asked_to_pause() -> None:
+    """P4: group changes wait for the token like messages, and take memory meanwhile."""
+    desk = Desk()
+    effects: list[Word] = []
+    for _ in range(1_000):
+        effects += desk.tell(Join(1, "alpha")) + desk.tell(Leave(1, "alpha"))
+    assert told(effects, Flow) or refusals(effects)
