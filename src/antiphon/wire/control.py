@@ -4,9 +4,8 @@ A message that does not encode back to the very bytes it came in is refused: msg
 several spellings for a number, and array-like structs would let extra fields pass.
 """
 
-from collections.abc import Sequence
 from itertools import pairwise
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 
@@ -37,6 +36,7 @@ Daemons = Annotated[tuple[SomeDaemon, ...], msgspec.Meta(max_length=MEMBERS_MAX)
 Runs = Annotated[tuple[tuple[U64, U64], ...], msgspec.Meta(max_length=RUNS_MAX)]
 Text = Annotated[str, msgspec.Meta(max_length=EVIDENCE_BYTES_MAX)]
 Reason = Annotated[str, msgspec.Meta(max_length=64)]
+Name = Annotated[GroupName, msgspec.Meta(min_length=1, max_length=255)]
 Fragment = Annotated[bytes, msgspec.Meta(max_length=65_536)]
 
 
@@ -173,12 +173,12 @@ TAGS: dict[type[Control], Tag] = {
 class JoinGroup(Control, tag=1):
     session: U32
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
-    group: Annotated[GroupName, msgspec.Meta(min_length=1, max_length=255)]
+    group: Name
 
 
 class LeaveGroup(Control, tag=2):
     session: U32
-    group: Annotated[GroupName, msgspec.Meta(min_length=1, max_length=255)]
+    group: Name
 
 
 class EndSession(Control, tag=3):
@@ -190,7 +190,7 @@ class EndSession(Control, tag=3):
 class SessionState(Control):
     session: U32
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
-    groups: Annotated[tuple[tuple[GroupName, ViewId], ...], msgspec.Meta(max_length=GROUPS_MAX)]
+    groups: Annotated[tuple[tuple[Name, ViewId], ...], msgspec.Meta(max_length=GROUPS_MAX)]
 
 
 class GroupState(Control, tag=4):
@@ -229,7 +229,7 @@ def _check(message: PacketMessage) -> None:
         case Digest(states=states):
             for state in states:
                 _check_runs(state.held, state.early)
-            _check_sorted(tuple(state.member for state in states))
+            _check_sorted(tuple(state.member.daemon for state in states))
         case RecoveryRequest(wanted=wanted):
             _check_runs(wanted)
             if not wanted:
@@ -239,17 +239,17 @@ def _check(message: PacketMessage) -> None:
             if not message.number or message.index >= message.fragments:
                 raise DecodeError("bad_field", "a fragment outside of its bundle")
         case Propose(members=members):
-            _check_sorted(members)
+            _check_sorted(tuple(member.daemon for member in members))
         case Hello(heard=heard, clique=clique):
-            _check_sorted(heard)
+            _check_sorted(tuple(member.daemon for member in heard))
             _check_sorted(clique)
         case _:
             pass
 
 
-def _check_sorted(values: Sequence[Any]) -> None:
-    if any(one >= other for one, other in pairwise(values)):
-        raise DecodeError("not_canonical", "a list of members is sorted, each once")
+def _check_sorted(daemons: tuple[int, ...]) -> None:
+    if any(one >= other for one, other in pairwise(daemons)):
+        raise DecodeError("not_canonical", "a list of members is sorted, each daemon once")
 
 
 def _check_runs(*lists: tuple[tuple[int, int], ...]) -> None:
