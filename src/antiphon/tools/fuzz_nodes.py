@@ -129,7 +129,10 @@ class LiveNodes:
             self.world.network.cut([[alone], rest])
         elif draw < 0.3:
             self.world.network.heal()
-        self.world.run(self.world.now + STEP_US)
+        try:
+            self.world.run(self.world.now + STEP_US)
+        except Exception as error:  # what an application cannot read, no node may tell it
+            self.unreadable[f"an application raised {type(error).__name__}: {error}"] += 1
 
     def faults(self) -> list[tuple[str, str]]:
         """(what, where): nodes that raised, and promises that machines make to themselves

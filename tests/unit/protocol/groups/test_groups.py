@@ -3,7 +3,15 @@
 import pytest
 
 from antiphon.core.bundle import Bundle
-from antiphon.core.effects import Delivered, Ended, Join, Left, Transition, Transitional
+from antiphon.core.effects import (
+    Delivered,
+    Ended,
+    Join,
+    Left,
+    Multicast,
+    Transition,
+    Transitional,
+)
 from antiphon.core.ids import private_group
 from antiphon.core.service import Service
 from antiphon.wire.body import pack_body
@@ -150,6 +158,22 @@ def test_a_bundle_is_cut_to_what_is_for_the_receiver() -> None:
     assert message.kinds == (0, 2)
     assert [number - message.numbers[0] for number in message.numbers] == [0, 2]
     assert hall.messages(21)[-1].payloads == (b"b1", b"ab2")
+
+
+@pytest.mark.xfail(
+    raises=AssertionError,
+    reason="a destination that no message goes to still reaches its members, with nothing",
+)
+def test_who_gets_no_message_of_a_bundle_is_told_nothing() -> None:
+    """Whoever packed it: a table may name destinations that no message uses."""
+    hall = hall_of(11)
+    hall.open(21)
+    hall.join(21, "beta")
+    body = pack_body((("alpha",), ("beta",)), (0, 0), (0, 0), (b"a0", b"a1"))
+    hall.ask(21, Multicast(21, Service.AGREED, 2, body))
+    hall.order()
+    assert hall.payloads(11) == [b"a0", b"a1"]
+    assert hall.messages(21) == []
 
 
 def test_a_private_message_reaches_one_session() -> None:
