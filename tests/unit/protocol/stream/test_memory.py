@@ -41,6 +41,19 @@ def test_a_forgotten_mark_does_not_hold_up_its_session() -> None:
     assert [one.sequence for one in delivery.take()] == [late.sequence]
 
 
+def test_what_was_released_is_not_kept_again() -> None:
+    """D1, P4: a late copy of what everybody has."""
+    delivery = Delivery()
+    one = bundle(1, 1, Service.RELIABLE)
+    one.sequence = one.stamp = 1
+    delivery.add(one)
+    assert len(delivery.take()) == 1
+    delivery.make_stable(1)
+    delivery.release()
+    delivery.add(one)
+    assert delivery.held == {} and delivery.take() == []
+
+
 def test_the_filter_forgets_sessions_that_are_silent() -> None:
     """SP-54, P4: what is older is refused by its token sequence."""
     seen = DuplicateFilter()
@@ -48,6 +61,9 @@ def test_the_filter_forgets_sessions_that_are_silent() -> None:
         one = bundle(1, 1, Service.UNRELIABLE, session=number)
         assert seen.first_time(one, 10 * number)
     assert len(seen._seen) <= SESSIONS_MAX + TOKEN_LIFE // 10 + 1
+    recent = range(20 * SESSIONS_MAX - TOKEN_LIFE // 10 + 5, 20 * SESSIONS_MAX)
+    for number in recent:
+        assert not seen.first_time(bundle(1, 1, Service.UNRELIABLE, session=number), 1)
 
 
 def test_an_unreliable_packet_is_too_late_after_many_hops_of_the_token() -> None:

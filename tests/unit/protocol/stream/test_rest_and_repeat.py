@@ -114,6 +114,28 @@ def test_a_passed_token_is_repeated_until_there_is_a_sign_of_life() -> None:
     assert bench.wake() == sent
 
 
+def test_in_a_quiet_ring_a_member_waits_for_the_rest_before_it_repeats() -> None:
+    """The token lies with the leader: no need to send it again and again."""
+    bench = Bench(me=2)
+    for sequence in (2, 5, 8):
+        bench.visit(Token(sequence))
+    assert bench.ring.timers.at(REPEAT) - bench.now > SETTINGS.token_rest_us_max
+    bench.submit()
+    bench.visit(Token(11))
+    assert bench.ring.timers.at(REPEAT) - bench.now < SETTINGS.token_rest_us_max
+
+
+def test_in_a_quiet_ring_the_leader_repeats_soon() -> None:
+    bench = Bench(me=1)
+    sequence = passed(bench.began).sequence
+    for _ in range(4):
+        bench.now += 10
+        effects = bench.ring.hear_token(bench.now, Token(sequence + 2))
+        assert not isinstance(effects, str)
+        sequence = passed(effects or bench.wake()).sequence
+    assert bench.ring.timers.at(REPEAT) - bench.now < SETTINGS.token_rest_us_max
+
+
 @pytest.mark.parametrize("sign", ["packet of a later visit", "token"])
 def test_a_sign_of_life_ends_the_repeats(sign: str) -> None:
     bench = Bench(me=2)
