@@ -282,46 +282,57 @@ def lost_in_change(stage: Stage, at: int) -> list[Step]:
 
 
 def another_leader(stage: Stage, at: int) -> list[Step]:
-    """A side forms, and while its leader's words come late to one of its members, the other
-    side is back with a leader that goes before it."""
+    """A side forms, and while that takes long at one of its members, the other side is back
+    with a leader that goes before theirs."""
     first, second = stage.sides(2)
     if 1 in second:
         first, second = second, first
     leader, member = second[0], second[-1]
+    apart = Action("cut", sides=(first, second))
     point = Trigger(member, Kind.ENTER, stage.rng.choice((State.COLLECT, State.READY)).value)
-    late = Action(
-        "delay",
-        link=Link(leader, member, False),
-        shift=stage.span(60, 900),
-        duration=stage.span(500, 1_500),
-    )
-    steps = [Step(at, Action("cut", sides=(first, second)))]
+    steps = [Step(at, apart), Step(at, HEAL, point)]
+    if stage.rng.random() < 0.6:
+        steps += _fetch_in_vain(stage, at, leader, member)
+    if stage.rng.random() < 0.75:
+        steps += _words_come_late(stage, at, Link(leader, member, False), point)
     if stage.rng.random() < 0.5:
-        deaf = Action("drop", link=Link(0, member, False), tag=Tag.DATA, times=80)
-        lost = Action("drop", link=Link(0, member, False), tag=Tag.RECOVERY_DATA, times=40)
-        flood = _flood(stage, at - 20 * MILLISECOND, leader)
-        steps = [Step(at - 25 * MILLISECOND, deaf), flood, *steps, Step(at, lost)]
+        waits = Action("drop", link=Link(first[0], member, False), tag=Tag.DIGEST, times=12)
+        steps.append(Step(at, waits, point))
     if stage.rng.random() < 0.5:
         soon = Trigger(leader, Kind.TROUBLE, GatherReason.NOT_LEADER.value, stage.span(1, 90))
-        steps.append(Step(at, Action("cut", sides=(first, second)), soon))
+        steps.append(Step(at, apart, soon))
+    return [*steps, Step(at + stage.span(1_500, 2_500), HEAL)]
+
+
+def _fetch_in_vain(stage: Stage, at: int, sender: int, member: int) -> list[Step]:
+    """It lacks what it must recover, and does not get it."""
+    before = at - 70 * MILLISECOND
+    link = Link(0, member, False)
     return [
-        *steps,
-        Step(at, late, point),
-        Step(at, HEAL, point),
-        Step(at + stage.span(1_500, 2_500), HEAL),
+        Step(before, Action("drop", link=link, tag=Tag.DATA, times=200)),
+        _flood(stage, before + MILLISECOND, sender),
+        Step(at, Action("drop", link=link, tag=Tag.RECOVERY_DATA, times=200)),
     ]
 
 
+def _words_come_late(stage: Stage, at: int, link: Link, point: Trigger) -> list[Step]:
+    shift, duration = stage.span(60, 900), stage.span(500, 1_500)
+    return [Step(at, Action("delay", link=link, shift=shift, duration=duration), point)]
+
+
 def all_at_once(stage: Stage, at: int) -> list[Step]:
-    """A stranger and a broken ring, and a clock that leaps: two timers end in one moment."""
-    leader, gone = 1, stage.rng.randrange(2, stage.daemons)
-    again = at + stage.span(1_300, 1_600)
+    """A stranger comes while the token is lost, and the clock leaps: two timers end in one
+    moment, one that begins a change and one that would ask for it."""
+    healed = at + stage.span(1_300, 1_600)
+    lost = healed - stage.span(60, 240)
+    stranger, others = (stage.daemons,), tuple(range(1, stage.daemons))
+    no_token = Action("drop", link=EVERY_LINK, tag=Tag.TOKEN, until=lost + stage.span(500, 600))
+    leap = Action("jump", host=1, shift=SHORT_JUMP_US)
     return [
-        Step(at, Action("cut", sides=((stage.daemons,), tuple(range(1, stage.daemons))))),
-        Step(again, Action("crash", host=gone)),
-        Step(again, HEAL),
-        Step(again + stage.span(300, 520), Action("jump", host=leader, shift=SHORT_JUMP_US)),
-        Step(again + stage.span(700, 1_200), Action("restart", host=gone)),
+        Step(at, Action("cut", sides=(stranger, others))),
+        Step(lost, no_token),
+        Step(healed, HEAL),
+        Step(lost + stage.span(310, 395), leap),
     ]
 
 
@@ -422,6 +433,7 @@ CHANGES: tuple[Episode, ...] = (
     burst,
     uneven,
     uneven,  # twice: what is delivered in a change is what a change is about
+    another_leader,  # again: few other ways lead to its corners
 )
 """Those after which there is another configuration."""
 

@@ -60,7 +60,7 @@ IMPOSSIBLE: dict[Pair, str] = {
     **_pairs(
         STREAM,
         "frozen",
-        "Settled",
+        "Settled Forget",
         "groups say it in the step of a delivery, and nothing is delivered while frozen",
     ),
 }
