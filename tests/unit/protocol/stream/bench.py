@@ -59,6 +59,7 @@ class Bench:
         members: int = 3,
         settings: StreamSettings = SETTINGS,
         level: Level = Level.OFF,
+        start: int = 1_000_000,
     ) -> None:
         self.me = member(me)
         self.configuration = configuration(members)
@@ -67,7 +68,7 @@ class Bench:
         envelope = Envelope(CLUSTER, self.me)
         self.ring = Ring(self.me, self.configuration, settings, envelope, self.outbox, level, 0)
         self.ring.settled = True
-        self.now = 0
+        self.now = start
         self.began = self.ring.begin(self.now)
         self._numbers: Counter[tuple[int, bool]] = Counter()
 
@@ -191,7 +192,7 @@ class Loop:
     ) -> None:
         settings = replace(settings, **changed) if changed else settings
         self.benches = {
-            number: Bench(number, members, settings) for number in range(1, members + 1)
+            number: Bench(number, members, settings, start=0) for number in range(1, members + 1)
         }
         self.loses = loses
         self.now = 0

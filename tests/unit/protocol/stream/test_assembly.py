@@ -9,10 +9,18 @@ from antiphon.core.service import Service
 from antiphon.protocol.stream.assembly import REMEMBERED, Assembly, DuplicateFilter
 from antiphon.protocol.stream.packing import Outbox
 from antiphon.protocol.stream.settings import StreamSettings
-from antiphon.wire.ring import BUNDLE_BYTES_MAX, CONTROL, LAST, SELF_DISCARD, Piece
+from antiphon.wire.ring import (
+    BUNDLE_BYTES_MAX,
+    CONTROL,
+    LAST,
+    ORDER_OVERHEAD,
+    PACKET_OVERHEAD,
+    PIECE_OVERHEAD,
+    SELF_DISCARD,
+    Piece,
+    Token,
+)
 from tests.unit.protocol.stream.bench import Bench, broadcasts, bundle, member, passed
-
-from antiphon.wire.ring import Token  # isort: skip
 
 
 def part(index: int, data: bytes, last: bool = False, number: int = 1, session: int = 1) -> Piece:
@@ -96,6 +104,16 @@ def test_sessions_and_members_have_filters_of_their_own() -> None:
     ):
         assert seen.first_time(made, 1)
         assert not seen.first_time(made, 1)
+
+
+@pytest.mark.parametrize(("spare", "pieces"), [(0, 1), (-1, 2)])
+def test_a_bundle_that_just_fits_a_packet_is_not_cut(spare: int, pieces: int) -> None:
+    """SP-101."""
+    bench = Bench()
+    room = bench.settings.packet_bytes - PACKET_OVERHEAD - PIECE_OVERHEAD - ORDER_OVERHEAD
+    bench.submit(body=bytes(room - spare))
+    packets = broadcasts(bench.visit(Token(2)))
+    assert sum(len(packet.pieces) for packet in packets) == pieces
 
 
 def test_messages_wait_behind_a_group_change_of_their_own_daemon() -> None:

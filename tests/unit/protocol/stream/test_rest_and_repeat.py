@@ -97,6 +97,7 @@ def test_a_leader_rests_longer_and_longer_up_to_a_limit() -> None:
         due = bench.ring.timers.at(VISIT)
         if due < NEVER:
             rests.append(due - bench.now)
+            assert bench.ring.timers.at(LOSS) == NEVER, "who holds the token does not miss it"
             sequence = passed(bench.wake()).sequence
         else:
             sequence += 1
@@ -206,7 +207,7 @@ def test_no_sign_of_the_token_for_too_long_is_trouble() -> None:
         if bench.ring.timers.deadline() < NEVER:
             found += troubles(bench.wake())
     assert found == [(TOKEN_LOSS, 0)]
-    assert bench.now >= SETTINGS.token_loss_us
+    assert bench.now - 1_000_000 >= SETTINGS.token_loss_us
 
 
 def test_who_passed_the_token_misses_it_too() -> None:

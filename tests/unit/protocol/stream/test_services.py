@@ -198,3 +198,18 @@ def test_a_place_beyond_the_order_does_not_spoil_what_i_send(link: int, wrong: P
     bench.submit()
     told = {"site_sequence": link, "site_stamp": link}
     assert len(broadcasts(bench.visit(Token(2, link, 0, **told)))) == 1
+
+
+@pytest.mark.parametrize("service", [Service.RELIABLE, Service.UNRELIABLE])
+def test_what_i_send_comes_after_the_past_of_what_i_delivered_early(service: Service) -> None:
+    """S4: cause goes through messages that themselves waited for nothing."""
+    bench = Bench()
+    early = piece(7, service, early_past=4, order_past=5)
+    if service == Service.UNRELIABLE:
+        early.sequence = early.stamp = 0
+    bench.hear(bench.packet(1, 0 if service == Service.UNRELIABLE else 2, early))
+    bench.submit(Service.CAUSAL)
+    told = {"site_sequence": 7, "site_stamp": 7}
+    (sent,) = broadcasts(bench.visit(Token(2, 2, 0, **told)))
+    past = 4 if service == Service.UNRELIABLE else 7
+    assert [(one.early_past, one.order_past) for one in sent.pieces] == [(past, 5)]

@@ -2,9 +2,10 @@
 
 import pytest
 
-from antiphon.core.effects import Broadcast, Delivered, Send
+from antiphon.core.effects import Broadcast, Delivered, Emit, Send, Stamped
 from antiphon.core.ids import NOBODY, DaemonId
 from antiphon.core.service import Service
+from antiphon.core.trace import Kind, Level
 from antiphon.wire.ring import REQUESTS_MAX, Token
 from tests.unit.protocol.stream.bench import (
     Bench,
@@ -257,3 +258,43 @@ def test_packet_repair_and_stability_take_one_token() -> None:
     for number in loop.benches:
         assert [one.sender for one in loop.delivered[number]] == [member(1)]
         assert loop.benches[number].ring.delivery.held == {}
+
+
+def test_the_past_of_a_bundle_is_what_its_daemon_delivered_and_its_session_sent() -> None:
+    """S4, X-34: also what is not delivered yet, for others may learn of it before that."""
+    bench = Bench()
+    bench.hear(bench.packet(1, 1, piece(1, Service.RELIABLE)))  # delivered: early past 1
+    bench.hear(bench.packet(1, 3, piece(3)))  # not delivered: 2 is missing
+    for service in (Service.AGREED, Service.CAUSAL, Service.CAUSAL):
+        bench.submit(service, session=1)
+    bench.submit(Service.CAUSAL, session=2)
+    told = {"site_sequence": 3, "site_stamp": 3}
+    pieces = broadcasts(bench.visit(Token(2, 3, 0, **told)))[0].pieces
+    by_session = {
+        session: [(one.sequence, one.early_past, one.order_past) for one in pieces]
+        for session, pieces in (
+            (1, [one for one in pieces if one.session == 1]),
+            (2, [one for one in pieces if one.session == 2]),
+        )
+    }
+    first = by_session[1][0][0]
+    assert by_session[1][0] == (first, 1, 0)
+    assert by_session[1][1][1:] == (1, first), "behind its session's agreed one"
+    assert by_session[1][2][1:] == (by_session[1][1][0], first)
+    assert by_session[2][0][1:] == (1, 0), "another session does not know of it"
+
+
+def test_at_level_all_every_stamp_and_every_whole_unreliable_bundle_is_told() -> None:
+    """What judges read; at other levels nothing of it is made."""
+    for level, expected in ((Level.ALL, 2), (Level.VIEWS, 0), (Level.OFF, 0)):
+        bench = Bench(level=level)
+        bench.submit(Service.AGREED)
+        bench.submit(Service.UNRELIABLE)
+        effects = bench.visit(Token(2))
+        assert len([one for one in effects if isinstance(one, Stamped)]) == expected
+        complete = [
+            one.record.first
+            for one in effects
+            if isinstance(one, Emit) and one.record.kind == Kind.COMPLETE
+        ]
+        assert complete == [1] * (expected // 2)
