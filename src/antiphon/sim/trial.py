@@ -8,7 +8,7 @@ The text of a trial is a script with at most one more line:
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from random import Random
-from time import perf_counter
+from time import process_time
 from typing import Any, TypeVar
 
 import msgspec
@@ -106,7 +106,8 @@ class Outcome(msgspec.Struct, frozen=True):
     transitional_deliveries: int
     recoveries_aborted: int
     seconds: float
-    """Of this process, with records and judges."""
+    """Of the processor, with records and judges: a shared machine's clock would tell more
+    of its other users."""
 
     @property
     def stuck(self) -> bool:
@@ -134,7 +135,7 @@ def play(
     make_app: MakeApp | None = None,
 ) -> tuple[Run, Outcome]:
     """Run a trial and judge it. Without `make_app` its applications are the script's."""
-    began = perf_counter()
+    began = process_time()
     settings = trial.variant.settings(trial.script.daemons)
 
     def make_node(member: Member, rng: Random) -> Node:
@@ -145,7 +146,7 @@ def play(
 
     played = run(trial.script, make_node, make_app=make_app, events_max=events_max)
     violations = _violations(played)
-    return played, _outcome(played, violations, perf_counter() - began)
+    return played, _outcome(played, violations, process_time() - began)
 
 
 def _violations(played: Run) -> tuple[Violation, ...]:
