@@ -193,6 +193,29 @@ def test_nobody_gets_the_private_messages_of_one_who_is_gone() -> None:
     assert hall.payloads(22) == []
 
 
+def test_a_remembered_route_follows_every_change() -> None:
+    """A table is routed once per directory; joins, leaves, ends and openings change it."""
+    hall = hall_of(11, 21)
+    private = private_group("s12", member(1).daemon)
+
+    def reached() -> list[int]:
+        before = {one: len(hall.payloads(one)) for one in (11, 12, 21)}
+        hall.send(21, "alpha", private)
+        return [one for one in (11, 12, 21) if len(hall.payloads(one)) > before[one]]
+
+    assert reached() == [11, 21]
+    hall.open(12)
+    assert reached() == [11, 12, 21]
+    hall.leave(11, "alpha")
+    assert reached() == [12, 21]
+    hall.join(11, "alpha")
+    assert reached() == [11, 12, 21]
+    hall.end(12)
+    assert reached() == [11, 21]
+    hall.install(2)
+    assert reached() == [21]
+
+
 def test_self_discard_spares_the_sender_only() -> None:
     hall = hall_of(11, 12, 21)
     hall.send(11, "alpha", self_discard=True)
