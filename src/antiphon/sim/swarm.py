@@ -11,20 +11,14 @@ from antiphon.core.machine import MILLISECOND, SECOND
 from antiphon.core.service import Service
 from antiphon.sim.action import SESSION_VERBS, Action
 from antiphon.sim.disk import DiskSettings
-from antiphon.sim.episodes import (
-    CHANGES,
-    NUISANCES,
-    PATIENCE_US,
-    REPEATING,
-    Episode,
-    Stage,
-    clogged,
-    stuck_client,
-)
+from antiphon.sim.episodes import CHANGES, NUISANCES, PATIENCE_US, REPEATING
 from antiphon.sim.network import NetworkSettings
 from antiphon.sim.notation import Link
+from antiphon.sim.nuisances import stuck_client
 from antiphon.sim.script import Script, Step
+from antiphon.sim.stage import Episode, Stage
 from antiphon.sim.trial import NodeVariant, Trial
+from antiphon.sim.upheavals import clogged
 from antiphon.sim.workload import WorkloadSettings
 
 DAEMONS = (3, 4, 5, 6, 7, 8, 9)
@@ -147,7 +141,7 @@ def _last_words(stage: Stage) -> list[Step]:
     """After all faults everything is sent once more: it must arrive now."""
     steps = []
     for service in (*Service, *Service):
-        slot = stage.rng.randrange(1, stage.sessions + 1)
+        slot = stage.slot()
         send = Action(
             "send",
             host=stage.host(),

@@ -1,0 +1,80 @@
+"""The stage on which episodes play: who is there, and draws that several episodes make."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from antiphon.core.machine import MILLISECOND
+from antiphon.core.service import Service
+from antiphon.sim.action import EVERY_LINK, Action
+from antiphon.sim.notation import Link
+from antiphon.sim.script import Step
+
+HEAL = Action("heal")
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Where episodes play."""
+
+    rng: Random
+    daemons: int
+    sessions: int
+    groups: int
+
+    def host(self) -> int:
+        return self.rng.randrange(1, self.daemons + 1)
+
+    def hosts(self, count: int) -> list[int]:
+        return self.rng.sample(range(1, self.daemons + 1), count)
+
+    def span(self, least_ms: int, most_ms: int) -> int:
+        return self.rng.randrange(least_ms, most_ms + 1) * MILLISECOND
+
+    def link(self) -> Link:
+        """Between two, from or to one, or all: faults are seldom the same for everybody."""
+        source, target = self.hosts(2)
+        draw = self.rng.random()
+        if draw < 0.3:
+            return Link(source, target, self.rng.random() < 0.5)
+        if draw < 0.5:
+            return Link(0, target, False)
+        if draw < 0.7:
+            return Link(source, 0, False)
+        return EVERY_LINK
+
+    def sides(self, parts: int) -> tuple[tuple[int, ...], ...]:
+        """Everybody on one of so many sides, none empty."""
+        parts = min(parts, self.daemons)
+        order = self.hosts(self.daemons)
+        borders = sorted(self.rng.sample(range(1, self.daemons), parts - 1))
+        ends = zip([0, *borders], [*borders, self.daemons], strict=True)
+        return tuple(tuple(sorted(order[first:last])) for first, last in ends)
+
+    def slot(self) -> int:
+        return self.rng.randrange(1, self.sessions + 1)
+
+    def group(self) -> str:
+        return f"g{self.rng.randrange(1, self.groups + 1)}"
+
+    def cut(self) -> Action:
+        return Action("cut", sides=self.sides(2 if self.rng.random() < 0.7 else 3))
+
+    def flood(self, at: int, host: int) -> Step:
+        """Many messages of one session at once."""
+        send = Action(
+            "send",
+            host=host,
+            slot=self.slot(),
+            groups=(self.group(),),
+            service=self.rng.choice(list(Service)[1:]),
+            text="flood",
+            times=self.rng.randrange(3, 16),
+            size=int(30 * 40 ** self.rng.random()),
+        )
+        return Step(at, send)
+
+
+Episode = Callable[[Stage, int], list[Step]]
+"""Gives the steps of a story that begins at this time. It mends what it broke within a few
+seconds, for what stays broken until the end hides what comes later."""
