@@ -9,6 +9,9 @@ import msgspec
 from antiphon.core.ids import Member, SessionId
 from antiphon.core.service import Service
 
+CHANGE_BYTES = 1024
+"""What a waiting group change counts in its session's queue: few bytes, but an object."""
+
 
 class Bundle(msgspec.Struct, gc=False):
     """Filled in by its sender when stamped; afterwards never changed."""

@@ -74,7 +74,7 @@ def measure(records: list[Record]) -> Changes:
     daemons: dict[Life, _Daemon] = {}
     ended: set[Life | tuple[int, int, int]] = set()
     for record in records:
-        life = (record.node, record.incarnation)
+        life: Life = (record.node, record.incarnation)
         daemon = daemons.get(life)
         if daemon is None:
             daemon = daemons[life] = _Daemon()
@@ -88,13 +88,13 @@ def measure(records: list[Record]) -> Changes:
         change for (node, _), daemon in sorted(daemons.items()) for change in _of(node, daemon)
     ]
     phases: dict[str, Phase] = {}
-    for life, daemon in sorted(daemons.items()):
+    for owner, daemon in sorted(daemons.items()):
         for key, (_, state) in daemon.submitted.items():
             phase = phases.setdefault(state, Phase())
             phase.accepted += 1
             if key in daemon.delivered:
                 phase.delivered += 1
-            elif life in ended or (*life, key[0].number) in ended:
+            elif owner in ended or (*owner, key[0].number) in ended:
                 phase.excused += 1
     return Changes(changes, phases)
 

@@ -310,7 +310,7 @@ class Groups:
                 continue
             if bundle.service == Service.UNRELIABLE:
                 mine = [self._in_same_view(bundle, groups) for groups in mine]
-            if any(mine):
+            if any(mine[where] for where in body.destinations):
                 effects.append(Tell(number, _message(bundle, body, mine, transitional)))
                 if self._level == Level.ALL:
                     effects += self._records.hand(now, number, bundle, body, mine)

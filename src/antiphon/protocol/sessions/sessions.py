@@ -6,6 +6,7 @@ After    docs/protocols/groups.md. Bad requests are refused with a code and a re
          that does not take its news is cut off before it costs anybody else (P3).
 """
 
+from antiphon.core.bundle import CHANGE_BYTES
 from antiphon.core.effects import (
     Ask,
     Closed,
@@ -65,6 +66,7 @@ class Sessions:
         self._level = level
         self._sessions: dict[int, Session] = {}
         self._names: dict[str, int] = {}
+        self._memberships = 0
 
     def deadline(self) -> Instant:
         return NEVER
@@ -132,10 +134,17 @@ class Sessions:
             return self._refuse(
                 now, number, "already_joined", f"in {group!r} already", "join each group once"
             )
+        if self._memberships >= self._settings.memberships_max:
+            return self._refuse(
+                now, number, "too_many_groups", "this daemon's limit is reached", "leave some"
+            )
+        if session.queued > self._settings.queue_bytes_max:
+            return self._refuse_queue_full(now, number)
         session.joined[group] = None
-        join = Join(number, group)
-        effects: list[Word] = [self._emit(now, Kind.JOIN, number, groups=(group,))]
-        return [*effects, Ask(self._settings.profile_of(group), join)]
+        self._memberships += 1
+        join = Ask(self._settings.profile_of(group), Join(number, group))
+        row = self._emit(now, Kind.JOIN, number, groups=(group,))
+        return [row, join, *self._queue(session, number, CHANGE_BYTES)]
 
     def _leave(self, now: Instant, session: Session, number: int, group: GroupName) -> list[Word]:
         if group not in session.joined:
@@ -143,16 +152,15 @@ class Sessions:
                 now, number, "not_joined", f"not in {group!r}", "leave what was joined"
             )
         del session.joined[group]
-        leave = Leave(number, group)
-        effects: list[Word] = [self._emit(now, Kind.LEAVE, number, groups=(group,))]
-        return [*effects, Ask(self._settings.profile_of(group), leave)]
+        self._memberships -= 1
+        leave = Ask(self._settings.profile_of(group), Leave(number, group))
+        row = self._emit(now, Kind.LEAVE, number, groups=(group,))
+        return [row, leave, *self._queue(session, number, CHANGE_BYTES)]
 
     def _multicast(self, now: Instant, session: Session, multicast: Multicast) -> list[Word]:
         number = multicast.session
         if session.queued > self._settings.queue_bytes_max:
-            return self._refuse(
-                now, number, "queue_full", "too much waits to be sent", "wait for the flow to open"
-            )
+            return self._refuse_queue_full(now, number)
         try:
             body = read_body(multicast.body, multicast.count)
         except DecodeError as error:
@@ -175,12 +183,20 @@ class Sessions:
                 "a group name is not valid, or the groups have different profiles",
                 "send to valid groups of one profile",
             )
-        session.queued += len(multicast.body)
-        effects: list[Word] = [Ask(profile, multicast)]
-        if session.queued > self._settings.queue_bytes_high and not session.paused:
-            session.paused = True
-            effects.append(Notify(number, Flow(False)))
-        return effects
+        return [Ask(profile, multicast), *self._queue(session, number, len(multicast.body))]
+
+    def _queue(self, session: Session, number: int, size: int) -> list[Word]:
+        """So much more waits for the token; too much, and the session is asked to pause."""
+        session.queued += size
+        if session.paused or session.queued <= self._settings.queue_bytes_high:
+            return []
+        session.paused = True
+        return [Notify(number, Flow(False))]
+
+    def _refuse_queue_full(self, now: Instant, number: int) -> list[Word]:
+        return self._refuse(
+            now, number, "queue_full", "too much waits to be sent", "wait for the flow to open"
+        )
 
     def _profile_of(self, body: Body) -> str | None:
         """The one profile of all groups of a bundle; None if there is none."""
@@ -221,6 +237,7 @@ class Sessions:
         """The session leaves all its groups by one ordered message."""
         session = self._sessions.pop(number)
         del self._names[session.name]
+        self._memberships -= len(session.joined)
         row = self._backlog_row(now, Kind.CLOSE, number, session)
         row.record.reason = reason
         effects: list[Word] = [Notify(number, Closed(reason)), row]

@@ -24,6 +24,9 @@ class SessionSettings:
     """News that a client has not taken; from here it is cut off (P3)."""
 
     sessions_max: int = 4096
+    memberships_max: int = 50_000
+    """Of all sessions together: all of them must fit one bundle when groups are exchanged."""
+
     profiles: tuple[tuple[str, str], ...] = ()
     """(pattern, profile), first match wins; groups that match nothing are strong."""
 

@@ -4,7 +4,7 @@ Born with a configuration and dropped with it; old packets name the old configur
 find no ring. After the Ring of the Spread paper of 1998; differences: docs/protocols/ring.md.
 """
 
-from antiphon.core.bundle import Bundle
+from antiphon.core.bundle import CHANGE_BYTES, Bundle
 from antiphon.core.clocks import LamportClock
 from antiphon.core.effects import (
     Broadcast,
@@ -337,8 +337,8 @@ class Ring:
         for bundle in filled[1]:
             if self._all:
                 effects.append(Stamped(self.configuration.id, bundle))
-            if not bundle.control:
-                effects.append(Taken(bundle.session, len(bundle.body)))
+            size = CHANGE_BYTES if bundle.control else len(bundle.body)
+            effects.append(Taken(bundle.session, size))
             if bundle.service == Service.UNRELIABLE:
                 self._deliver_unreliable(now, bundle, effects)
             else:
