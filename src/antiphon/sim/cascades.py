@@ -85,6 +85,10 @@ def uneven(stage: Stage, at: int) -> list[Step]:
         times = stage.rng.randrange(5, 150)
         steps.append(Step(at, Action("drop", link=stage.link(), tag=tag, times=times)))
     if stage.rng.random() < 0.5:
+        link = Link(victim, max(senders), False)
+        shift, duration = stage.span(20, 250), stage.span(500, 1_500)
+        steps.append(Step(at, Action("delay", link=link, shift=shift, duration=duration)))
+    if stage.rng.random() < 0.5:
         point = Trigger(0, Kind.ENTER, State.RECOVER.value, stage.rng.randrange(20_000))
         steps.append(Step(at, stage.rng.choice((stage.cut(), HEAL)), point))
         steps.append(Step(at + stage.span(1_000, 2_000), HEAL))
