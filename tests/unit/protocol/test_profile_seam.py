@@ -7,11 +7,13 @@ while later it says so again. It knows nothing of daemons, rings and views.
 from dataclasses import replace
 from random import Random
 
+from antiphon.core.bundle import CHANGE_BYTES
 from antiphon.core.effects import (
     Ask,
     Closed,
     Connect,
     Disconnect,
+    Drained,
     Ended,
     Flow,
     Join,
@@ -65,9 +67,15 @@ class EchoProfile:
                 key = f"{ECHO}/{len(self.asked)}"
                 self._stored[key] = multicast
                 return [Persist(key, multicast.body), Taken(multicast.session, len(multicast.body))]
+            case Ask(_, Join(session, group) as join):
+                self.asked.append(join)
+                return [Taken(session, CHANGE_BYTES)]
+            case Ask(_, Leave(session, group) as leave):
+                self.asked.append(leave)
+                return [Tell(session, Left(group)), Taken(session, CHANGE_BYTES)]
             case Ask(_, request):
                 self.asked.append(request)
-                return [Tell(request.session, Left("echo.x"))] if type(request) is Leave else []
+                return []
             case Persisted(key):
                 multicast = self._stored.pop(key)
                 self._again.append(multicast)
@@ -183,13 +191,18 @@ def test_its_groups_and_others_do_not_go_into_one_message() -> None:
 
 
 def test_a_profile_that_takes_what_was_sent_keeps_the_flow_open() -> None:
-    """P4: the queue of a session is counted whatever the profile."""
+    """P4: the queue of a session is counted whatever the profile: what it is asked, messages
+    and changes, it says when it has taken."""
     daemon = Daemon()
     effects: list[Word] = []
     for _ in range(40):
         effects += daemon.send("echo.a", payload=bytes(100_000))
-    assert [one.open for one in news(effects, Flow) if isinstance(one, Flow)].count(False) == 0
+    for _ in range(2_000):
+        effects += daemon.tell(Join(1, "echo.a")) + daemon.tell(Leave(1, "echo.a"))
+        daemon.tell(Drained(1, 1))
+    assert news(effects, Flow) == []
     assert news(effects, Refused) == []
+    assert len(news(effects, Left)) == 2_000
 
 
 def test_the_end_of_a_session_is_told_to_its_client_whatever_the_profile() -> None:

@@ -6,13 +6,14 @@ from antiphon.core.bundle import Bundle
 from antiphon.core.effects import (
     Delivered,
     Ended,
+    Installed,
     Join,
     Left,
     Multicast,
     Transition,
     Transitional,
 )
-from antiphon.core.ids import private_group
+from antiphon.core.ids import ConfigId, Configuration, private_group
 from antiphon.core.service import Service
 from antiphon.wire.body import pack_body
 from antiphon.wire.control import LeaveGroup, pack_group_change
@@ -317,6 +318,19 @@ def test_a_merge_with_strangers_leaves_groups_of_one_side_alone() -> None:
     hall.open(21)
     hall.send(21, "alpha")
     assert hall.payloads(11) == [b"message"], "and yet everybody knows them"
+
+
+def test_where_nobody_is_new_nothing_is_exchanged() -> None:
+    """SP-35: a daemon that goes costs no message at all on the group level."""
+    hall = hall_of(11, 21, 31, daemons=3)
+    coming = (member(1), member(2))
+    for number in (1, 2):
+        daemon = hall.daemons[number]
+        daemon.tell(Transitional(coming))
+        base, config = daemon.config, ConfigId(50, *member(1), 1)
+        daemon.config, daemon.settled = config, False
+        daemon.tell(Installed(Configuration(config, coming), base, coming, ""))
+        assert daemon.settled and daemon.state is None
 
 
 def test_what_is_asked_during_the_exchange_waits_for_its_end() -> None:

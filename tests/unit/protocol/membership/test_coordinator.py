@@ -232,3 +232,92 @@ def test_one_who_waits_ready_for_too_long_stays_open_for_the_commit() -> None:
     assert machine.membership.state == State.READY
     assert len(of_kind(machine.hear(member(1), Commit(config)), Install)) == 1
     assert drops(machine.hear(member(3), Commit(config))) == ["false_coordinator"]
+
+
+class Installed(Coordinator):
+    """Daemon 1 in a configuration with 2."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hold()
+        self.state_of(2)
+        self.tell(Recovered(self.attempt))
+        self.hear(member(2), Ready(self.attempt))
+        assert self.membership.installed.id == self.attempt
+
+    def word_of_2(
+        self, config: ConfigId, trouble: str = "", accused: int = 0, leader: int = 1
+    ) -> list[Word]:
+        daemons = (DaemonId(1), DaemonId(2))
+        return self.hear(
+            member(2),
+            Hello(
+                config, DaemonId(leader), True, trouble, DaemonId(accused), 2, (self.me,), daemons
+            ),
+        )
+
+
+def test_an_accusation_counts_only_in_its_configuration_and_never_against_me() -> None:
+    """TR-50: old words come late, and nobody leaves itself out."""
+    machine = Installed()
+    machine.word_of_2(config_of(2, 1, 1), "blocked_window", accused=3)
+    machine.word_of_2(machine.attempt, "blocked_window", accused=1)
+    machine.word_of_2(machine.attempt, "token_loss", accused=3)
+    penalties = machine.membership._penalties
+    assert [penalties.excludes(machine.now, DaemonId(one)) for one in (1, 2, 3)] == [False] * 3
+
+
+def test_a_members_trouble_with_this_configuration_ends_it() -> None:
+    machine = Installed()
+    machine.word_of_2(machine.attempt, "token_loss")
+    effects: list[Word] = []
+    for _ in range(8):
+        machine.now += SETTINGS.hello_us
+        effects += machine.word_of_2(machine.attempt, "token_loss")
+        effects += machine.tell(WAKEUP)
+    assert reasons(effects, Kind.ATTEMPT) == ["reported_trouble"]
+
+
+def test_a_members_trouble_with_an_older_configuration_is_past() -> None:
+    machine = Installed()
+    effects: list[Word] = []
+    for _ in range(8):
+        machine.now += SETTINGS.hello_us
+        effects += machine.word_of_2(config_of(2, 1, 1), "token_loss")
+        effects += machine.tell(WAKEUP)
+    assert reasons(effects, Kind.ATTEMPT) == []
+
+
+def test_a_stranger_that_falls_silent_is_gone_without_any_other_event() -> None:
+    machine = Machine(me=1)
+    machine.hello(member(2))
+    assert machine.membership._picture.mutual == [member(2)]
+    machine.run(2 * SETTINGS.hear_us)
+    assert machine.membership._picture.mutual == []
+
+
+def test_every_step_of_an_attempt_gets_its_own_time() -> None:
+    """TR-69: collecting may take nearly as long as recovering after it."""
+    machine = Machine(me=2)
+    config = machine.accept()
+    machine.now += SETTINGS.attempt_us - 1
+    machine.hello(member(1))
+    machine.hear(member(1), digest_of(machine, config))
+    machine.now += SETTINGS.attempt_us - 1
+    machine.hello(member(1))
+    machine.membership.handle(machine.now, WAKEUP)
+    assert machine.membership.state == State.RECOVER
+    machine.now += 2
+    machine.membership.handle(machine.now, WAKEUP)
+    assert machine.membership.state == State.GATHER
+
+
+def test_an_abandoned_attempt_does_not_fail_a_second_time() -> None:
+    machine = Machine(me=2)
+    machine.accept()
+    found: list[str] = []
+    for _ in range(6):
+        machine.now += SETTINGS.attempt_us
+        machine.hello(member(1))
+        found += reasons(machine.membership.handle(machine.now, WAKEUP), Kind.TROUBLE)
+    assert found == ["attempt_timeout"]
