@@ -227,8 +227,7 @@ def _check(message: PacketMessage) -> None:
         case State():
             _check_runs(message.held, message.early)
         case Digest(states=states):
-            for state in states:
-                _check_runs(state.held, state.early)
+            _check_runs(*(runs for state in states for runs in (state.held, state.early)))
             _check_sorted(tuple(state.member.daemon for state in states))
         case RecoveryRequest(wanted=wanted):
             _check_runs(wanted)
@@ -254,16 +253,16 @@ def _check_sorted(daemons: tuple[int, ...]) -> None:
 
 def _check_runs(*lists: tuple[tuple[int, int], ...]) -> None:
     """A few bytes can name billions of numbers; nobody will walk through them."""
+    total = 0
     for runs in lists:
         floor = 0
-        total = 0
         for first, last in runs:
             if first <= floor or last < first:
                 raise DecodeError("bad_field", "runs are sorted and apart")
             floor = last + 1
             total += last - first + 1
-        if total > RUNS_TOTAL_MAX:
-            raise DecodeError("bad_field", f"runs name more than {RUNS_TOTAL_MAX} numbers")
+    if total > RUNS_TOTAL_MAX:
+        raise DecodeError("bad_field", f"runs name more than {RUNS_TOTAL_MAX} numbers")
 
 
 def pack_group_change(change: GroupChange) -> bytes:

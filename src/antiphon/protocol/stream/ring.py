@@ -260,6 +260,8 @@ class Ring:
         self._update_arus(token)
         self._request(token, unanswered, arrived)
         effects += self._watch(now, token)
+        if self._alone:
+            packets.clear()  # nobody to send them to
         late = self._settings.accelerated_packets
         before = packets[:-late] if late else packets
         effects += [Broadcast(packet) for packet in before]
