@@ -204,4 +204,6 @@ def _write_amount(name: str, value: Any) -> str:
     if name.endswith(BITS_IN_A_SECOND):
         unit = next(unit for unit in reversed(BITS) if value % BITS[unit] == 0)
         return f"{value // BITS[unit]}{unit}"
+    if isinstance(value, int):
+        return str(value)
     return f"{value:g}" if float(f"{value:g}") == value else repr(value)

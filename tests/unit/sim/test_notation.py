@@ -5,6 +5,7 @@ import pytest
 from antiphon.core.errors import ConfigError
 from antiphon.sim.network import NetworkSettings
 from antiphon.sim.notation import Link, Tokens, read_amounts, read_time, write_amounts, write_time
+from antiphon.sim.trial import parse_trial
 from antiphon.sim.workload import WorkloadSettings
 
 
@@ -86,3 +87,10 @@ def test_wrong_network_settings_are_refused(text: str) -> None:
 def test_wrong_workload_settings_are_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="line 3"):
         read_amounts(Tokens(3, text), WorkloadSettings)
+
+
+def test_large_numbers_are_written_as_they_are_read():
+    """A bug once: 1,000,000 was written as 1e+06, which is no count."""
+    trial = parse_trial("node queue-bytes-max=70000001\nuntil 1s\n")
+    assert parse_trial(str(trial)) == trial
+    assert trial.variant.queue_bytes_max == 70_000_001

@@ -129,7 +129,7 @@ class Ring:
             return []
         if self._held_token is not None:
             return self._end_rest(now)
-        if self._quiet_rotations:
+        if self._quiet_rotations and self._leader != self._me.daemon:
             self._quiet_rotations = 0
             hurry = pack_control(self._envelope, Hurry(self.configuration.id))
             return [Send(self._leader, hurry)]
