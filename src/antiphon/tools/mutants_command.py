@@ -3,6 +3,9 @@
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
 
 import click
 import msgspec
@@ -10,9 +13,33 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from antiphon.sim.mutants import MUTANTS
+from antiphon.sim.mutants import MUTANTS, seeds
 from antiphon.sim.mutants.hunt import PROMISES_OWED, Chase, chase_all, unsound
 from antiphon.sim.mutants.seeds import SEEDS
+
+SEEDS_FILE = Path(seeds.__file__)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the command was asked for."""
+
+    quick: bool
+    only: tuple[str, ...]
+    jobs: int
+    as_json: bool
+    remember: bool
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.only or MUTANTS)
+
+    def command(self) -> list[str]:
+        """That asks for the same, with assertions switched off."""
+        command = [sys.executable, "-O", "-m", "antiphon", "sim", "mutants"]
+        command += ["--quick"] * self.quick + ["--json"] * self.as_json
+        command += ["--remember"] * self.remember
+        return [*command, f"--jobs={self.jobs}", *(f"--only={name}" for name in self.only)]
 
 
 @click.command()
@@ -20,9 +47,15 @@ from antiphon.sim.mutants.seeds import SEEDS
 @click.option("--only", multiple=True, metavar="NAME", help="Plant this mutant; can be repeated.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes; as many as cores if not said.")
 @click.option("--json", "as_json", is_flag=True, help="End with one line of JSON.")
+@click.option("--remember", is_flag=True, help="Write down which seeds caught them, for --quick.")
 @click.option("--list", "only_list", is_flag=True, help="Tell what the mutants do wrong.")
 def mutants(
-    quick: bool, only: tuple[str, ...], jobs: int | None, as_json: bool, only_list: bool
+    quick: bool,
+    only: tuple[str, ...],
+    jobs: int | None,
+    as_json: bool,
+    remember: bool,
+    only_list: bool,
 ) -> None:
     """Plant protocol bugs, one at a time: a judge must name a promise for each.
 
@@ -35,46 +68,55 @@ def mutants(
     if only_list:
         _print_list(Console(highlight=False))
         return
+    wish = Wish(quick, only, jobs or os.cpu_count() or 1, as_json, remember)
     if __debug__:
-        sys.exit(_without_assertions(quick, only, jobs, as_json))
-    sys.exit(_hunt(list(only or MUTANTS), quick, bool(only), jobs or os.cpu_count() or 1, as_json))
+        sys.exit(subprocess.run(wish.command(), check=False).returncode)
+    sys.exit(hunt(wish))
 
 
-def _without_assertions(quick: bool, only: tuple[str, ...], jobs: int | None, as_json: bool) -> int:
-    command = [sys.executable, "-O", "-m", "antiphon", "sim", "mutants"]
-    command += ["--quick"] * quick + ["--json"] * as_json
-    command += [f"--jobs={jobs}"] if jobs else []
-    command += [f"--only={name}" for name in only]
-    return subprocess.run(command, check=False).returncode
-
-
-def _hunt(names: list[str], quick: bool, partly: bool, jobs: int, as_json: bool) -> int:
+def hunt(wish: Wish) -> int:
+    """All that was asked for; the exit code."""
+    began = perf_counter()
     console = Console(highlight=False, soft_wrap=True)
+    names = wish.names
     chases: list[Chase] = []
-    for chase in chase_all(names, quick, jobs):
+    for chase in chase_all(names, wish.quick, wish.jobs):
         chases.append(chase)
         if console.is_terminal:
             console.print(f"{len(chases)}/{len(names)} {_said(chase)}", markup=False)
     chases.sort(key=lambda chase: names.index(chase.mutant))
     _print_chases(chases, console)
-    blind = [] if partly else _print_promises(chases, console)
-    tried = max((chase.tried for chase in chases), default=0)
-    failing = [] if quick else unsound(range(tried), jobs)
+    blind = [] if wish.only else _print_promises(chases, console)
+    # A quick look has seen the node without a mutant on each seed that caught one.
+    tried = max(chase.tried for chase in chases)
+    failing = [] if wish.quick else unsound(range(tried), wish.jobs)
     if failing:
         console.print(f"the node without a mutant breaks promises on seeds {failing}")
     survivors = [chase.mutant for chase in chases if not chase.caught]
     for name in survivors:
         console.print(f"{name} survived: {MUTANTS[name].sentence}", markup=False)
-    if as_json:
+    if wish.remember:
+        SEEDS_FILE.write_text(seeds_text({one.mutant: one.seed for one in chases}))
+    if wish.as_json:
         figures = {
             "planted": len(chases),
             "caught": len(chases) - len(survivors),
             "survivors": survivors,
             "promises_without_mutant": blind,
             "seeds_failing_without_mutant": failing,
+            "seconds": round(perf_counter() - began, 1),
         }
         click.echo(msgspec.json.encode(figures))
     return 1 if survivors or blind or failing else 0
+
+
+def seeds_text(found: dict[str, int | None]) -> str:
+    """The source of seeds.py with these; what was not looked for, or survived, stays known."""
+    known = {name: seed for name, seed in SEEDS.items() if name in MUTANTS}
+    known |= {name: seed for name, seed in found.items() if seed is not None}
+    lines = [f'    "{name}": {known[name]},\n' for name in MUTANTS if name in known]
+    head, _, _ = SEEDS_FILE.read_text().partition("SEEDS: ")
+    return f"{head}SEEDS: dict[str, int] = {{\n{''.join(lines)}}}\n"
 
 
 def _said(chase: Chase) -> str:
@@ -84,7 +126,10 @@ def _said(chase: Chase) -> str:
 
 
 def _print_chases(chases: list[Chase], console: Console) -> None:
-    table = Table("mutant", "area", "caught by", "seed", "seconds", "broken too", box=box.SIMPLE)
+    table = Table(box=box.SIMPLE)
+    for name in ("mutant", "area", "caught by", "seed", "seconds"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("broken too", overflow="fold")
     for chase in chases:
         table.add_row(
             chase.mutant,
@@ -95,11 +140,6 @@ def _print_chases(chases: list[Chase], console: Console) -> None:
             " ".join(sorted(chase.promises[1:])),
         )
     console.print(table)
-    stale = [one for one in chases if one.caught and SEEDS.get(one.mutant) != one.seed]
-    if stale:
-        console.print("seeds.py knows others than these:")
-        for chase in stale:
-            console.print(f'    "{chase.mutant}": {chase.seed},', markup=False)
 
 
 def _print_promises(chases: list[Chase], console: Console) -> list[str]:

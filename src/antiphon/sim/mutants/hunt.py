@@ -5,7 +5,6 @@ judges look at what the others do; its own assertions are switched off (`python 
 they would find what the judges are asked to find.
 """
 
-import multiprocessing
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from time import perf_counter
@@ -81,8 +80,11 @@ def broken_by_nobody(seed: int) -> tuple[str, ...]:
 
 def chase_all(mutants: Sequence[str], quick: bool, jobs: int) -> Iterator[Chase]:
     """As they are caught, or not."""
-    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
-        yield from pool.imap_unordered(partial(chase, quick), mutants)
+    return over(range(len(mutants)), partial(_chase_nth, mutants, quick), jobs)
+
+
+def _chase_nth(mutants: Sequence[str], quick: bool, number: int) -> Chase:
+    return chase(quick, mutants[number])
 
 
 def unsound(seeds: range, jobs: int) -> list[int]:

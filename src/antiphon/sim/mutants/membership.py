@@ -9,7 +9,7 @@ from antiphon.protocol.membership.attempt import Collection
 from antiphon.protocol.membership.membership import State
 from antiphon.protocol.node import Node
 from antiphon.sim.mutants.planting import mutants_of, swap, whenever
-from antiphon.wire.control import Digest, Hello, Propose
+from antiphon.wire.control import Digest, Hello
 
 
 def commit_by_majority(node: Node) -> None:
@@ -87,26 +87,9 @@ def strangers_ignored(node: Node) -> None:
     swap(membership, "_healthy", healthy)
 
 
-def attempt_never_given_up(node: Node) -> None:
-    """An attempt whose coordinator or members are gone is waited for without end."""
-    swap(node.membership, "_fail", lambda original, now: [])
-
-
 def trouble_ignored(node: Node) -> None:
     """Membership does not react when the ring breaks."""
     swap(node.membership, "_hear_trouble", lambda original, *arguments: [])
-
-
-def proposal_grows(node: Node) -> None:
-    """A repeated proposal names whoever is there by now, under the same id."""
-    membership = node.membership
-
-    def to_others(original: Any, members: Any, message: Any) -> Any:
-        if isinstance(message, Propose):
-            message = msgspec.structs.replace(message, members=membership._wish)
-        return original(members, message)
-
-    swap(membership, "_to_others", to_others)
 
 
 def restart_unnoticed(node: Node) -> None:
@@ -134,9 +117,7 @@ MUTANTS = mutants_of(
     epochs_not_learned,
     ids_used_again,
     strangers_ignored,
-    attempt_never_given_up,
     trouble_ignored,
-    proposal_grows,
     restart_unnoticed,
     penalty_without_end,
 )

@@ -75,11 +75,6 @@ def causal_without_past(node: Node) -> None:
     _early_as_if(node, Service.CAUSAL, early_past=0, order_past=0)
 
 
-def causal_without_chain(node: Node) -> None:
-    """A causal message does not wait for what its own session sent before."""
-    _early_as_if(node, Service.CAUSAL, previous=0)
-
-
 def agreed_on_arrival(node: Node) -> None:
     """An agreed message does not wait for its turn."""
     _early_if(node, Service.AGREED, lambda delivery, bundle: True)
@@ -139,20 +134,12 @@ def queue_overtaken(node: Node) -> None:
     swap(outbox, "push", push)
 
 
-def early_past_not_passed_on(node: Node) -> None:
-    """What ran ahead before a message that we delivered is not in the past of ours."""
-    _remember_without(node, "early_past")
-
-
 def order_past_not_passed_on(node: Node) -> None:
     """What was ordered before a message that ran ahead here is not in the past of ours."""
-    _remember_without(node, "order_past")
 
-
-def _remember_without(node: Node, field: str) -> None:
     def change(delivery: Delivery) -> None:
         def remember(original: Any, bundle: Bundle) -> None:
-            original(msgspec.structs.replace(bundle, **{field: 0}))
+            original(msgspec.structs.replace(bundle, order_past=0))
 
         swap(delivery, "remember", remember)
 
@@ -238,9 +225,7 @@ MUTANTS = mutants_of(
     agreed_on_arrival,
     agreed_passes_safe,
     causal_without_past,
-    causal_without_chain,
     queue_overtaken,
-    early_past_not_passed_on,
     order_past_not_passed_on,
     own_past_forgotten,
     unreliable_twice,

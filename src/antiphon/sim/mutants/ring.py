@@ -3,7 +3,7 @@
 from typing import Any
 
 from antiphon.protocol.node import Node
-from antiphon.protocol.stream.ring import RECEIVE_FAILURE, REPEAT, TOKEN_LOSS, Ring
+from antiphon.protocol.stream.ring import REPEAT, TOKEN_LOSS, Ring
 from antiphon.sim.mutants.planting import mutants_of, on_ring, swap
 from antiphon.wire.ring import Token
 
@@ -66,20 +66,12 @@ def own_line_on_token(node: Node) -> None:
     on_ring(node, change)
 
 
-def receive_failure_tolerated(node: Node) -> None:
-    """A member that cannot get a packet, however often it asks, stays in the ring."""
-    _keep_quiet_about(node, RECEIVE_FAILURE)
-
-
 def token_loss_tolerated(node: Node) -> None:
     """A member waits for ever for a token that does not come."""
-    _keep_quiet_about(node, TOKEN_LOSS)
 
-
-def _keep_quiet_about(node: Node, trouble: str) -> None:
     def change(ring: Ring) -> None:
         def report(original: Any, now: int, reason: str, accused: Any) -> Any:
-            return [] if reason == trouble else original(now, reason, accused)
+            return [] if reason == TOKEN_LOSS else original(now, reason, accused)
 
         swap(ring, "_report", report)
 
@@ -93,6 +85,5 @@ MUTANTS = mutants_of(
     losses_not_asked_for,
     token_not_repeated,
     own_line_on_token,
-    receive_failure_tolerated,
     token_loss_tolerated,
 )
