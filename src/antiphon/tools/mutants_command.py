@@ -18,6 +18,8 @@ from antiphon.sim.mutants.hunt import PROMISES_OWED, Chase, chase_all, unsound
 from antiphon.sim.mutants.seeds import SEEDS
 
 SEEDS_FILE = Path(seeds.__file__)
+FILE_WIDTH = 120
+"""Of the tables where no terminal says how wide it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,8 @@ def hunt(wish: Wish) -> int:
     """All that was asked for; the exit code."""
     began = perf_counter()
     console = Console(highlight=False, soft_wrap=True)
+    if not console.is_terminal:
+        console.width = FILE_WIDTH
     names = wish.names
     chases: list[Chase] = []
     for chase in chase_all(names, wish.quick, wish.jobs):
