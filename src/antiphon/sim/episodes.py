@@ -13,6 +13,7 @@ from antiphon.sim.cascades import (
     split_in_change,
     uneven,
 )
+from antiphon.sim.holes import hearsay, hole
 from antiphon.sim.nuisances import (
     damage,
     delay,
@@ -64,6 +65,8 @@ CHANGES: tuple[Episode, ...] = (
     all_at_once,
     lost_in_change,
     burst,
+    hole,
+    hole,  # again: what lies behind a hole is the hardest part of a change
     uneven,
     uneven,  # twice: what is delivered in a change is what a change is about
     another_leader,  # again: few other ways lead to its corners
@@ -80,6 +83,7 @@ NUISANCES: tuple[Episode, ...] = (
     delay,
     targeted_loss,
     lost_for_ever,
+    hearsay,
     junk,
     stuck_client,
     wrong_requests,
@@ -87,6 +91,8 @@ NUISANCES: tuple[Episode, ...] = (
 """Those that a configuration may survive."""
 
 PATIENCE_US: dict[Episode, int] = {
+    hole: 1_600 * MILLISECOND,
+    hearsay: 300 * MILLISECOND,
     lost_for_ever: 2_700 * MILLISECOND,
     clogged: 2_200 * MILLISECOND,
     left_in_doubt: 2_000 * MILLISECOND,

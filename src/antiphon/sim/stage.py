@@ -60,14 +60,14 @@ class Stage:
     def cut(self) -> Action:
         return Action("cut", sides=self.sides(2 if self.rng.random() < 0.7 else 3))
 
-    def flood(self, at: int, host: int) -> Step:
+    def flood(self, at: int, host: int, service: Service | None = None) -> Step:
         """Many messages of one session at once."""
         send = Action(
             "send",
             host=host,
             slot=self.slot(),
             groups=(self.group(),),
-            service=self.rng.choice(list(Service)[1:]),
+            service=service or self.rng.choice(list(Service)[1:]),
             text="flood",
             times=self.rng.randrange(3, 16),
             size=int(30 * 40 ** self.rng.random()),

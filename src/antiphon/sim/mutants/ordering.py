@@ -134,12 +134,20 @@ def queue_overtaken(node: Node) -> None:
     swap(outbox, "push", push)
 
 
+def early_past_not_passed_on(node: Node) -> None:
+    """What ran ahead before a message that we delivered is not in the past of ours."""
+    _remember_without(node, "early_past")
+
+
 def order_past_not_passed_on(node: Node) -> None:
     """What was ordered before a message that ran ahead here is not in the past of ours."""
+    _remember_without(node, "order_past")
 
+
+def _remember_without(node: Node, field: str) -> None:
     def change(delivery: Delivery) -> None:
         def remember(original: Any, bundle: Bundle) -> None:
-            original(msgspec.structs.replace(bundle, order_past=0))
+            original(msgspec.structs.replace(bundle, **{field: 0}))
 
         swap(delivery, "remember", remember)
 
@@ -226,6 +234,7 @@ MUTANTS = mutants_of(
     agreed_passes_safe,
     causal_without_past,
     queue_overtaken,
+    early_past_not_passed_on,
     order_past_not_passed_on,
     own_past_forgotten,
     unreliable_twice,

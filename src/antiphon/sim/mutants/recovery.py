@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from antiphon.core.bundle import Bundle
-from antiphon.core.effects import Recover
+from antiphon.core.effects import Holdings, Recover
 from antiphon.core.ranges import RangeSet
 from antiphon.protocol.node import Node
 from antiphon.protocol.stream.delivery import Delivery
@@ -32,6 +32,33 @@ def nothing_fetched(node: Node) -> None:
         swap(plan, "missing", lambda original, complete, held: RangeSet())
 
     on_plan(node, change)
+
+
+def no_pledge(node: Node) -> None:
+    """A member that is ready does not keep what it promised to deliver."""
+
+    def finish(original: Any) -> Any:
+        ring = node.stream._ring
+        before = ring.delivery.pledged.copy() if ring is not None else RangeSet()
+        effects = original()
+        if ring is not None:
+            ring.delivery.pledged = before
+        return effects
+
+    swap(node.stream, "_finish_recovery", finish)
+
+
+def early_not_reported(node: Node) -> None:
+    """The holdings do not say what was delivered ahead of the order."""
+
+    def freeze(original: Any, attempt: Any) -> Any:
+        effects = original(attempt)
+        for effect in effects:
+            if isinstance(effect, Holdings):
+                effect.early = ()
+        return effects
+
+    swap(node.stream, "_freeze", freeze)
 
 
 def delivered_not_reported(node: Node) -> None:
@@ -169,6 +196,8 @@ MUTANTS = mutants_of(
     "recovery",
     freeze_ignored,
     nothing_fetched,
+    no_pledge,
+    early_not_reported,
     delivered_not_reported,
     unstable_safe_in_regular_part,
     loss_of_members_ignored,
