@@ -62,14 +62,6 @@ class SessionId(NamedTuple):
     number: Counter
 
 
-class MessageId(NamedTuple):
-    """The n-th message of a session; unreliable messages count on their own (SP-53)."""
-
-    session: SessionId
-    number: int
-    reliable: bool
-
-
 class ViewId(NamedTuple):
     """A group view: where in the order of which configuration it was made.
 

@@ -5,7 +5,7 @@ several spellings for a number, and array-like structs would let extra fields pa
 """
 
 from itertools import pairwise
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -202,7 +202,9 @@ class GroupState(Control, tag=4):
 GroupChange = JoinGroup | LeaveGroup | EndSession | GroupState
 
 _encoder = msgspec.msgpack.Encoder()
-_decoders = {tag: msgspec.msgpack.Decoder(kind) for kind, tag in TAGS.items()}
+_decoders: dict[int, msgspec.msgpack.Decoder[Any]] = {
+    tag: msgspec.msgpack.Decoder(kind) for kind, tag in TAGS.items()
+}
 _group_decoder: msgspec.msgpack.Decoder[GroupChange] = msgspec.msgpack.Decoder(GroupChange)
 
 T = TypeVar("T")
@@ -213,7 +215,7 @@ def pack_control(envelope: Envelope, message: PacketMessage) -> bytes:
 
 
 def read_control(tag: int, packet: bytes) -> PacketMessage:
-    decoder = _decoders.get(tag)  # type: ignore[call-overload]  # an unknown tag finds nothing
+    decoder = _decoders.get(tag)
     if decoder is None:
         raise DecodeError("unknown_tag", str(tag))
     message: PacketMessage = _canonical(decoder, packet[HEADER_BYTES:])
