@@ -30,6 +30,9 @@ LATENCY_US_MIN = 50
 LATENCY_US_MAX = 5_000
 REPEATING_LATENCY_US_MIN = 1_000
 """Where one packet is repeated for seconds, a run costs by the rotation."""
+LOSS_MAX = 0.1
+NARROW_LOSS_MAX = 0.03
+"""Where the windows are tiny: with more, what is sent takes longer than the quiet time."""
 FIRST_FAULT_US = 900 * MILLISECOND
 QUIET_US = 11 * SECOND
 UNTIL_US = 20 * SECOND
@@ -53,13 +56,15 @@ def draw(seed: int) -> Trial:
     variant = _draw_variant(rng)
     if stuck_client in episodes:
         variant = replace(variant, backlog_max=rng.randrange(10, 60))
+    loss_max = LOSS_MAX
     if variant.window_packets_max < NodeVariant().window_packets_max:
         episodes.append(clogged)
+        loss_max = NARROW_LOSS_MAX
     script = Script(
         seed=seed,
         daemons=daemons,
         sessions=SESSIONS,
-        network=_draw_network(rng, episodes),
+        network=_draw_network(rng, episodes, loss_max),
         disk=DiskSettings(),
         workload=_draw_workload(rng, stage),
         steps=_draw_steps(stage, episodes),
@@ -155,12 +160,12 @@ def _last_words(stage: Stage) -> list[Step]:
     return steps
 
 
-def _draw_network(rng: Random, episodes: list[Episode]) -> NetworkSettings:
+def _draw_network(rng: Random, episodes: list[Episode], loss_max: float) -> NetworkSettings:
     """Latency from a switch to another town; loss from none to much."""
     repeating = any(episode in REPEATING for episode in episodes)
     least_us = REPEATING_LATENCY_US_MIN if repeating else LATENCY_US_MIN
     latency = int(least_us * (LATENCY_US_MAX / least_us) ** rng.random())
-    loss = round(0.1 * rng.random() ** 3, 4) if rng.random() < 0.5 else 0.0
+    loss = round(loss_max * rng.random() ** 3, 4) if rng.random() < 0.5 else 0.0
     return NetworkSettings(
         latency_us=latency,
         jitter_us=int(latency * rng.choice((0, 0.2, 1))),

@@ -13,6 +13,10 @@ from antiphon.sim.session import App, News, Session
 REPLY_DEPTH_MAX = 3
 """A reply carries its depth as its kind: chains of cause and effect, but short ones."""
 
+LARGE_MAX = 40_000
+FILLER = b"".join(b"%07d " % place for place in range(LARGE_MAX // 8))
+"""Tells its own place, so that a part at the wrong place shows."""
+
 RECONNECT_US = 50 * MILLISECOND
 
 
@@ -149,7 +153,9 @@ class RandomApp:
         name = b"%d.%d.%d " % (session.daemon, session.slot, self._sent)
         draw = self._rng.random()
         if draw < self._settings.large:
-            return name + bytes(self._rng.randrange(2_000, 40_000))
-        if draw < 0.1:
-            return name + bytes(self._rng.randrange(200, 1_500))
-        return name + bytes(self._rng.randrange(100))
+            size = self._rng.randrange(2_000, LARGE_MAX)
+        elif draw < 0.1:
+            size = self._rng.randrange(200, 1_500)
+        else:
+            size = self._rng.randrange(100)
+        return name + FILLER[:size]

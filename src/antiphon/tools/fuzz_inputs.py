@@ -51,7 +51,7 @@ from antiphon.wire.ring import (
 
 CLUSTER = SIMULATION.cluster
 SAMPLES_PER_TARGET = 400
-STEPS_FOR_SAMPLES = 60
+STEPS_FOR_SAMPLES = 150
 
 NUMBERS = (0, 1, 2, 63, 64, 255, 256, 65_535, 65_536, 2**20, 2**31, 2**32 - 1, 2**32, 2**63)
 EDGES = (*NUMBERS, 2**64 - 2, 2**64 - 1)

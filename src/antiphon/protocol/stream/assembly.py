@@ -19,7 +19,7 @@ TOKEN_LIFE = 10_000
 SESSIONS_MAX = 1024
 """Above so many sessions, those silent for that long are forgotten."""
 
-Key = tuple[Member, int, bool, int]
+Key = tuple[Member, int, int]
 
 
 class Partial:
@@ -38,17 +38,22 @@ class Assembly:
     """Collects the pieces of one configuration."""
 
     def __init__(self) -> None:
-        self._partials: dict[Key, Partial] = {}
+        self._ordered: dict[Key, Partial] = {}
+        self._unreliable: dict[Key, Partial] = {}
 
     def add(self, now: Instant, sender: Member, piece: Piece) -> Bundle | None:
         """The bundle, if this piece completes it. A piece that cannot belong where it
         claims to is ignored: its sender is broken, and its bundle never completes."""
         if piece.flags & LAST and not piece.index:
             return _bundle(sender, piece, piece.data)
-        key = (sender, piece.session, piece.service != Service.UNRELIABLE, piece.number)
-        partial = self._partials.get(key)
+        key = (sender, piece.session, piece.number)
+        reliable = piece.service != Service.UNRELIABLE
+        partials = self._ordered if reliable else self._unreliable
+        partial = partials.get(key)
         if partial is None:
-            partial = self._partials[key] = Partial(now)
+            if not reliable and len(partials) == PARTIALS_MAX:
+                del partials[next(iter(partials))]
+            partial = partials[key] = Partial(now)
         if piece.index in partial.parts or partial.size + len(piece.data) > BUNDLE_BYTES_MAX:
             return None
         partial.parts[piece.index] = piece.data
@@ -58,7 +63,7 @@ class Assembly:
         last = partial.last
         if last is None or len(partial.parts) <= last.index:
             return None
-        del self._partials[key]
+        del partials[key]
         if len(partial.parts) != last.index + 1 or last.index not in partial.parts:
             return None
         parts = [partial.parts.get(index) for index in range(last.index + 1)]
@@ -66,19 +71,13 @@ class Assembly:
 
     def expire(self, now: Instant, life: Instant) -> int:
         """Drop unreliable bundles whose first part came too long ago (SP-55)."""
-        old = [
-            key
-            for key, partial in self._partials.items()
-            if not key[2] and partial.since + life <= now
-        ]
-        unreliable = [key for key in self._partials if not key[2] and key not in old]
-        old += unreliable[: max(0, len(unreliable) - PARTIALS_MAX)]
+        old = [key for key, partial in self._unreliable.items() if partial.since + life <= now]
         for key in old:
-            del self._partials[key]
+            del self._unreliable[key]
         return len(old)
 
     def unreliable_partials(self) -> bool:
-        return any(not key[2] for key in self._partials)
+        return bool(self._unreliable)
 
 
 def _bundle(sender: Member, piece: Piece, body: bytes) -> Bundle:

@@ -104,16 +104,19 @@ class Ring:
         self._link_last = 0
         self._quiet_rotations = 0
         self._still_rotations = 0
+        self._unreliable_moves = False
         self._rest_us = settings.token_rest_us_min
 
         # What may end in trouble.
-        self._contiguous_moved: tuple[int, Instant] = (0, 0)
+        self._received = (0, 0)
+        self._received_at: Instant = 0
         self._aru_moved: tuple[int, Instant] = (0, 0)
         self._troubled = False
         self._high_water = 0
 
     def begin(self, now: Instant) -> list[Word]:
-        self._contiguous_moved = self._aru_moved = (0, now)
+        self._received_at = now
+        self._aru_moved = (0, now)
         self._passed_at = now
         self.patience.begin(now)
         if self._leader != self._me.daemon:
@@ -212,6 +215,7 @@ class Ring:
     def _hear_unreliable(
         self, now: Instant, sender: Member, packet: RingPacket
     ) -> str | list[Word]:
+        self._unreliable_moves = True
         sent = packet.token_sequence
         if sent <= self._token_seen - TOKEN_LIFE:
             return "too_late"
@@ -335,6 +339,8 @@ class Ring:
             raw = pack_ring_packet(head, self._config_bytes, token.sequence, link, pieces)
             if reliable:
                 self._window.store(link, raw)
+            else:
+                self._unreliable_moves = True
             packets.append(raw)
         for bundle in filled[1]:
             if self._all:
@@ -461,13 +467,14 @@ class Ring:
         return self._visit(now, token)
 
     def _notice_quiet(self, token: Token) -> None:
+        still = token.link_sequence == self._link_last and not self._unreliable_moves
         quiet = (
-            token.link_sequence == self._link_last
+            still
             and not token.requests
             and self._site_aru.value == token.site_stamp
             and not self._outbox.waiting(self.settled)
         )
-        still = token.link_sequence == self._link_last
+        self._unreliable_moves = False
         self._still_rotations = self._still_rotations + 1 if still else 0
         self._quiet_rotations = self._quiet_rotations + 1 if quiet else 0
         if not quiet:
@@ -494,10 +501,11 @@ class Ring:
 
     def _watch(self, now: Instant, token: Token) -> list[Word]:
         """Is somebody, perhaps I myself, unable to receive?"""
-        have = self._window.contiguous
-        if have != self._contiguous_moved[0] or have == token.link_sequence:
-            self._contiguous_moved = (have, now)
-        elif now - self._contiguous_moved[1] > self._settings.receive_failure_us:
+        have = (self._window.contiguous, self.delivery.complete)
+        if have != self._received or have == (token.link_sequence, token.site_sequence):
+            self._received = have
+            self._received_at = now
+        elif now - self._received_at > self._settings.receive_failure_us:
             return self._report(now, RECEIVE_FAILURE, NOBODY)
         # Held back: by a full window, or by repeats that leave no room for anything new.
         used = token.link_sequence - self._link_aru.value

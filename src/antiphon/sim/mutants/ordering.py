@@ -209,8 +209,7 @@ def unreliable_in_part(node: Node) -> None:
 def _add_with_noise(assembly: Assembly) -> Any:
     def add(original: Any, now: int, sender: Any, piece: Any) -> Bundle | None:
         bundle: Bundle | None = original(now, sender, piece)
-        key = (sender, piece.session, False, piece.number)
-        partial = assembly._partials.get(key)
+        partial = assembly._unreliable.get((sender, piece.session, piece.number))
         if bundle is not None or partial is None or partial.last is None:
             return bundle
         size = max(map(len, partial.parts.values()))

@@ -76,7 +76,7 @@ def test_a_bundle_that_grows_beyond_the_limit_never_completes() -> None:
     assembly.add(0, member(1), part(0, half))
     assembly.add(0, member(1), part(1, half))
     assert assembly.add(0, member(1), part(2, half)) is None
-    (partial,) = assembly._partials.values()
+    (partial,) = assembly._ordered.values()
     assert partial.size <= BUNDLE_BYTES_MAX
 
 

@@ -212,6 +212,17 @@ def test_a_packet_that_never_comes_is_a_failure_to_receive() -> None:
     assert found == [(RECEIVE_FAILURE, 0)]
 
 
+def test_a_hole_in_the_order_that_no_packet_fills_is_a_failure_to_receive() -> None:
+    """SP-154: all packets came, but what one of them said could not be taken."""
+    bench = Bench(settings=SMALL)
+    assert bench.drop_or_hear(bench.packet(1, 1, piece(1, stamp=2**60))) == "bad_stamp"
+    found = []
+    for sequence in range(2, 40, 3):
+        told = {"site_sequence": 1, "site_stamp": 1}
+        found += troubles(bench.visit(Token(sequence, 1, 1, **told), SMALL.receive_failure_us // 8))
+    assert found == [(RECEIVE_FAILURE, 0)]
+
+
 def test_members_together_stay_within_the_rings_limit() -> None:
     """SP-189: whoever sends how much, in no rotation more than the limit leaves."""
     loop = Loop(members=3, settings=SMALL, token_rest_us_max=1_000, token_rest_us_min=1_000)

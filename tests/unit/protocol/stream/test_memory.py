@@ -115,6 +115,7 @@ def test_the_end_of_a_burst_leaves_nothing_behind() -> None:
         ring = bench.ring
         assert ring._window.packets == {}
         assert ring.delivery.held == {}
-        assert ring._assembly._partials == {}
+        assert ring._assembly._ordered == {}
+        assert ring._assembly._unreliable == {}
         assert ring.delivery._waiting == {}
         assert not ring.delivery.ahead

@@ -250,3 +250,12 @@ def test_a_ring_of_one_comes_back_to_what_one_visit_could_not_take() -> None:
         effects += more
     assert len(taken) == 10
     assert not [effect for effect in effects if isinstance(effect, Broadcast)], "nobody to hear"
+
+
+def test_a_large_unreliable_message_keeps_the_ring_turning() -> None:
+    """It takes no place in the link order, and yet something moves: the leader must not rest
+    in each rotation, as it does for a packet that cannot be had."""
+    loop = Loop(members=3, member_packets_max=2, ring_packets_max=6, token_rest_us_min=20_000)
+    loop.submit(3, Service.UNRELIABLE, body=bytes(20_000))
+    loop.run(100 * 3 * LATENCY_US)
+    assert all(len(found) == 1 for found in loop.delivered.values())
