@@ -113,7 +113,7 @@ def encode_body(told: tuple[Any, ...]) -> bytes:
 def body_decoder(count: int) -> Callable[[bytes], tuple[Any, ...]]:
     def decode(raw: bytes) -> tuple[Any, ...]:
         body = read_body(raw, count)
-        return (body.table, body.destinations, body.kinds, body.payloads)
+        return (body.table, body.destinations, body.kinds, body.payloads, body.sender)
 
     return decode
 
@@ -136,7 +136,7 @@ def token(name: str, value: Token) -> Example:
 
 
 def body(name: str, *told: Any) -> Example:
-    return Example(name, told, encode_body, body_decoder(len(told[-1])))
+    return Example(name, told, encode_body, body_decoder(len(told[3])))
 
 
 HELLO = Hello(CONFIG, DaemonId(3), True, "token_loss", DaemonId(9), 7, (ME, OTHER), (ME.daemon,))
@@ -191,14 +191,15 @@ EXAMPLES = (
     ring("ring_unreliable", 0, LOOSE, LOOSE_PART),
     token("token_first", Token(1)),
     token("token_requests", FULL_TOKEN),
-    body("body_empty_message", (("alpha",),), (0,), (0,), (b"",)),
-    body("body_one_destination", (("alpha", "beta"),), (0, 0), (7, -1), (b"one", b"three")),
+    body("body_empty_message", (("alpha",),), (0,), (0,), (b"",), ""),
+    body("body_one_destination", (("alpha", "beta"),), (0, 0), (7, -1), (b"one", b"three"), "ann"),
     body(
         "body_destinations",
         (("alpha",), ("alpha", "#anna#3")),
         (1, 0, 1),
         (-32768, 0, 32767),
         (b"one", b"", b"two"),
+        "ben",
     ),
 )
 

@@ -59,7 +59,7 @@ class Notify(Word):
     """To the client behind a session."""
 
     session: int
-    news: "Message | View | Transition | Left | Refused | Flow | Closed"
+    news: "Message | View | Joined | Transition | Left | Refused | Flow | Closed"
 
 
 # What comes into a node, besides what clients ask.
@@ -82,15 +82,17 @@ class Persisted(Word):
 
 
 class Message(Word):
-    """The messages of one bundle that are for this session, in order."""
+    """Messages of one bundle that are for this session. The body stays as its sender packed
+    it (wire/body.py): taking it apart is the client's work, not the daemon's."""
 
     origin: SessionId
-    numbers: tuple[int, ...]
+    first: int
+    count: int
     service: Service
-    groups: tuple[tuple[GroupName, ...], ...]
-    kinds: tuple[int, ...]
-    payloads: tuple[bytes, ...]
+    body: bytes
     transitional: bool
+    chosen: tuple[int, ...] = ()
+    """Which of them are for this session; empty: all."""
 
 
 class View(Word):
@@ -101,6 +103,14 @@ class View(Word):
     members: tuple[tuple[SessionId, str], ...]
     together: tuple[SessionId, ...]
     cause: Cause
+    evidence: str = ""
+    """Of a change of the network: who accused whom, and how long each phase took."""
+
+
+class Joined(Word):
+    """To a session that wants no views: it is in the group now."""
+
+    group: GroupName
 
 
 class Transition(Word):
@@ -116,6 +126,8 @@ class Refused(Word):
     code: str
     what: str
     remedy: str
+    group: GroupName = ""
+    """Of a join or leave that was refused."""
 
 
 class Flow(Word):
@@ -136,6 +148,8 @@ class Connect(Word):
     name: str
     priority: int = 0
     membership: bool = True
+    who: str = ""
+    """Who the client proved to be, for the access rules: `uid:1000`, `token:alice`."""
 
 
 class Disconnect(Word):
@@ -163,10 +177,11 @@ class Multicast(Word):
 
 
 class Drained(Word):
-    """The client took `count` of what it was told."""
+    """The client took `count` of what it was told, with `size` bytes of messages."""
 
     session: int
     count: int
+    size: int = 0
 
 
 # Between sessions and a profile. A profile is a machine that takes
@@ -191,7 +206,7 @@ class Ask(Word):
 
 class Tell(Word):
     session: int
-    news: Message | View | Transition | Left | Refused
+    news: Message | View | Joined | Transition | Left | Refused
 
 
 # Inside the strong profile.

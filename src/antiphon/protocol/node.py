@@ -79,6 +79,7 @@ class Node:
     ) -> None:
         self.me = me
         self._settings = settings
+        self.pause_us = settings.pause_us
         self._daemons = frozenset(settings.daemons)
         envelope = Envelope(settings.cluster, me)
         self.membership = Membership(me, settings.membership, envelope, rng)
@@ -102,12 +103,18 @@ class Node:
     def deadline(self) -> Instant:
         return self._deadline
 
+    def reload(self, settings: NodeSettings) -> None:
+        """Other daemons, limits and rules from the next event on. Timeouts and packet sizes
+        belong to a life: they wait for the next start."""
+        self._daemons = frozenset(settings.daemons)
+        self.sessions.reload(settings.sessions)
+
     def start(self, now: Instant) -> list[Word]:
         return self._run(now, deque(), self.membership.start(now))
 
     def handle(self, now: Instant, event: Word | Wakeup) -> list[Word]:
         late = now - self._deadline
-        if late > self._settings.pause_us:
+        if late > self.pause_us:
             self.membership.skip(now, late)
             self.stream.skip(late)
             self._renew_deadline()

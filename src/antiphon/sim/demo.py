@@ -16,6 +16,7 @@ from antiphon.core.machine import MILLISECOND
 from antiphon.core.trace import Kind, Record
 from antiphon.sim.session import App, News, Session
 from antiphon.sim.trial import Outcome, Trial, parse_trial, play
+from antiphon.wire.body import letters
 
 STORY = """
 seed 4
@@ -159,10 +160,10 @@ def tell() -> Demo:
 def _entries(diary: Diary) -> Iterator[Entry]:
     for time, news in diary.news:
         if isinstance(news, Message):
-            for payload in news.payloads:
+            for letter in letters(news):
                 kind = "late" if news.transitional else "message"
                 service = news.service.name.lower()
-                text = f"{news.origin.daemon}: {payload.decode()}  ({service})"
+                text = f"{news.origin.daemon}: {letter.payload.decode()}  ({service})"
                 yield Entry(time, kind, text.replace("-", " "))
         elif isinstance(news, View):
             members = _names(tuple(member for member, _ in news.members))

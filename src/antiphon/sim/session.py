@@ -16,6 +16,7 @@ from antiphon.core.effects import (
     Drained,
     Flow,
     Join,
+    Joined,
     Leave,
     Left,
     Message,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from antiphon.sim.host import Host
     from antiphon.sim.world import World
 
-News = Message | View | Transition | Left | Refused | Flow | Closed
+News = Message | View | Joined | Transition | Left | Refused | Flow | Closed
 Request = Connect | Disconnect | Join | Leave | Multicast | Drained
 
 DRAIN_BATCH = 8
@@ -87,6 +88,7 @@ class Session:
         "_free_at",
         "_waiting",
         "_taken",
+        "_taken_bytes",
         "_flushing",
     )
 
@@ -106,6 +108,7 @@ class Session:
         self._free_at = 0
         self._waiting: deque[Request] = deque()
         self._taken = 0
+        self._taken_bytes = 0
         self._flushing = False
 
     # What an application may do.
@@ -144,6 +147,7 @@ class Session:
             tuple(place[groups] for groups, _, _ in messages),
             tuple(kind for _, _, kind in messages),
             tuple(payload for _, payload, _ in messages),
+            self.name,
         )
         self._ask(Multicast(self.number, service, len(messages), body, self_discard))
 
@@ -200,11 +204,12 @@ class Session:
         elif type(news) is Closed:
             self.end()
         else:
-            self._count_taken()
+            self._count_taken(news)
         self.app.on_news(self, news)
 
-    def _count_taken(self) -> None:
+    def _count_taken(self, news: News) -> None:
         self._taken += 1
+        self._taken_bytes += len(news.body) if type(news) is Message else 0
         if self._taken >= DRAIN_BATCH:
             self._drain()
         elif not self._flushing:
@@ -217,8 +222,8 @@ class Session:
             self._drain()
 
     def _drain(self) -> None:
-        self._world.request(self, Drained(self.number, self._taken))
-        self._taken = 0
+        self._world.request(self, Drained(self.number, self._taken, self._taken_bytes))
+        self._taken = self._taken_bytes = 0
 
     def _set_flow(self, is_open: bool) -> None:
         self.open = is_open

@@ -31,6 +31,7 @@ LATENCY_US_MAX = 5_000
 REPEATING_LATENCY_US_MIN = 1_000
 """Where one packet is repeated for seconds, a run costs by the rotation."""
 LOSS_MAX = 0.1
+NARROW_LATENCY_US_MAX = 1_000
 NARROW_LOSS_MAX = 0.03
 """Where the windows are tiny: with more, what is sent takes longer than the quiet time."""
 FIRST_FAULT_US = 900 * MILLISECOND
@@ -56,15 +57,14 @@ def draw(seed: int) -> Trial:
     variant = _draw_variant(rng)
     if stuck_client in episodes:
         variant = replace(variant, backlog_max=rng.randrange(10, 60))
-    loss_max = LOSS_MAX
-    if variant.window_packets_max < NodeVariant().window_packets_max:
+    narrow = variant.window_packets_max < NodeVariant().window_packets_max
+    if narrow:
         episodes.append(clogged)
-        loss_max = NARROW_LOSS_MAX
     script = Script(
         seed=seed,
         daemons=daemons,
         sessions=SESSIONS,
-        network=_draw_network(rng, episodes, loss_max),
+        network=_draw_network(rng, episodes, narrow),
         disk=DiskSettings(),
         workload=_draw_workload(rng, stage),
         steps=_draw_steps(stage, episodes),
@@ -160,11 +160,13 @@ def _last_words(stage: Stage) -> list[Step]:
     return steps
 
 
-def _draw_network(rng: Random, episodes: list[Episode], loss_max: float) -> NetworkSettings:
+def _draw_network(rng: Random, episodes: list[Episode], narrow: bool) -> NetworkSettings:
     """Latency from a switch to another town; loss from none to much."""
     repeating = any(episode in REPEATING for episode in episodes)
     least_us = REPEATING_LATENCY_US_MIN if repeating else LATENCY_US_MIN
-    latency = int(least_us * (LATENCY_US_MAX / least_us) ** rng.random())
+    most_us = NARROW_LATENCY_US_MAX if narrow else LATENCY_US_MAX
+    loss_max = NARROW_LOSS_MAX if narrow else LOSS_MAX
+    latency = int(least_us * (most_us / least_us) ** rng.random())
     loss = round(loss_max * rng.random() ** 3, 4) if rng.random() < 0.5 else 0.0
     return NetworkSettings(
         latency_us=latency,

@@ -9,6 +9,7 @@ from antiphon.core.ids import DaemonId, GroupName, private_group
 from antiphon.core.machine import MILLISECOND, SECOND
 from antiphon.core.service import Service
 from antiphon.sim.session import App, News, Session
+from antiphon.wire.body import letters
 
 REPLY_DEPTH_MAX = 3
 """A reply carries its depth as its kind: chains of cause and effect, but short ones."""
@@ -79,8 +80,8 @@ class RandomApp:
         if type(news) is Closed:
             session.reconnect(RECONNECT_US)
         elif type(news) is Message and self._wants_to_reply(session, news):
-            groups = news.groups[0]
-            self._send(session, [(groups, self._payload(session), news.kinds[0] + 1)])
+            first = letters(news)[0]
+            self._send(session, [(first.groups, self._payload(session), first.kind + 1)])
 
     def on_timer(self, session: Session) -> None:
         if session.now >= self._settings.until_us:
@@ -99,7 +100,7 @@ class RandomApp:
     def _wants_to_reply(self, session: Session, news: Message) -> bool:
         if not self._settings.replies or session.now >= self._settings.until_us:
             return False
-        if news.kinds[0] >= REPLY_DEPTH_MAX or not session.open:
+        if letters(news)[0].kind >= REPLY_DEPTH_MAX or not session.open:
             return False
         return self._rng.random() < self._settings.replies
 

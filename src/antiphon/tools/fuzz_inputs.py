@@ -107,7 +107,8 @@ def body(raw: bytes) -> bytes:
     if len(raw) < 2:
         raise DecodeError("too_short")
     opened = read_body(raw[2:], int.from_bytes(raw[:2], "big"))
-    packed = pack_body(opened.table, opened.destinations, opened.kinds, opened.payloads)
+    parts = (opened.table, opened.destinations, opened.kinds, opened.payloads)
+    packed = pack_body(*parts, opened.sender)
     return raw[:2] + packed
 
 

@@ -1,17 +1,20 @@
-"""The body of a client's bundle: destinations, lengths, kinds, payloads.
+"""The body of a client's bundle: sender, destinations, lengths, kinds, payloads.
 
-    u32  length of the table          u16 lengths follow per destination:
-    ...  table: u16 destinations,     each u16 groups, each u8 length + UTF-8
+    u32  length of the head           head: u8 length + UTF-8 name of the sending session,
+    ...  head                         u16 destinations, each u16 groups, each u8 length + UTF-8
     u16  * count: destination of each message, only if there is more than one
     u32  * count: length of each payload
     i16  * count: kind of each message (SP-83)
     ...  payloads
 
-A table is read once and remembered: bundles of one sender repeat it.
+A head is read once and remembered: bundles of one sender repeat it. Daemons read no further
+than they must: payloads are cut out for whoever asks for them.
 """
 
 from struct import Struct, error
+from typing import NamedTuple
 
+from antiphon.core.effects import Message
 from antiphon.core.errors import DecodeError
 from antiphon.core.ids import GROUP_NAME_BYTES_MAX, GroupName
 
@@ -23,31 +26,67 @@ Table = tuple[Destination, ...]
 
 DESTINATIONS_MAX = 1024
 GROUPS_PER_MESSAGE_MAX = 100
-TABLE_BYTES_MAX = 65_000
-TABLES_REMEMBERED = 1024
+HEAD_BYTES_MAX = 65_000
+HEADS_REMEMBERED = 1024
 MESSAGES_PER_BUNDLE_MAX = 65_535
 
 
-class Body:
-    """A bundle's body, opened."""
+class Head(NamedTuple):
+    """What the bundles of one sender to the same groups have in common."""
 
-    __slots__ = ("table", "destinations", "kinds", "payloads")
+    sender: str
+    table: Table
+
+
+class Body:
+    """A bundle's body, opened; its payloads are still where they were."""
+
+    __slots__ = ("sender", "table", "destinations", "kinds", "lengths", "_raw", "_start")
 
     def __init__(
         self,
-        table: Table,
+        head: Head,
         destinations: tuple[int, ...],
         kinds: tuple[int, ...],
-        payloads: tuple[bytes, ...],
+        lengths: tuple[int, ...],
+        raw: bytes,
+        start: int,
     ) -> None:
-        self.table = table
+        self.sender, self.table = head
         self.destinations = destinations
         self.kinds = kinds
-        self.payloads = payloads
+        self.lengths = lengths
+        self._raw = raw
+        self._start = start
+
+    @property
+    def payloads(self) -> tuple[bytes, ...]:
+        """All of them, each a copy."""
+        raw, at = self._raw, self._start
+        return tuple([raw[at : (at := at + length)] for length in self.lengths])
 
 
-def pack_table(table: Table) -> bytes:
-    parts = [U16.pack(len(table))]
+class Letter(NamedTuple):
+    """One message of those that a session was told together."""
+
+    number: int
+    groups: Destination
+    kind: int
+    payload: bytes
+
+
+def letters(message: Message) -> list[Letter]:
+    """What a session was told, one by one."""
+    body = read_body(message.body, message.count)
+    payloads = body.payloads
+    chosen = message.chosen or range(message.count)
+    table, destinations, kinds, first = body.table, body.destinations, body.kinds, message.first
+    return [Letter(first + at, table[destinations[at]], kinds[at], payloads[at]) for at in chosen]
+
+
+def pack_head(sender: str, table: Table) -> bytes:
+    name = sender.encode()
+    parts = [bytes([len(name)]), name, U16.pack(len(table))]
     for destination in table:
         parts.append(U16.pack(len(destination)))
         for group in destination:
@@ -57,36 +96,43 @@ def pack_table(table: Table) -> bytes:
 
 
 def pack_body(
-    table: Table, destinations: tuple[int, ...], kinds: tuple[int, ...], payloads: tuple[bytes, ...]
+    table: Table,
+    destinations: tuple[int, ...],
+    kinds: tuple[int, ...],
+    payloads: tuple[bytes, ...],
+    sender: str = "",
 ) -> bytes:
-    packed = pack_table(table)
+    """`sender` must be the name of the session that submits it, else it is refused."""
+    head = pack_head(sender, table)
     count = len(payloads)
-    parts = [U32.pack(len(packed)), packed]
+    parts = [U32.pack(len(head)), head]
     if len(table) > 1:
         parts.append(Struct(f">{count}H").pack(*destinations))
     parts.append(Struct(f">{count}I{count}h").pack(*map(len, payloads), *kinds))
     return b"".join(parts + list(payloads))
 
 
-_tables: dict[bytes, Table] = {}
+_heads: dict[bytes, Head] = {}
 
 
-def read_table(packed: bytes) -> Table:
-    table = _tables.get(packed)
-    if table is None:
-        table = _parse_table(packed)
-        if pack_table(table) != packed:
+def read_head(packed: bytes) -> Head:
+    head = _heads.get(packed)
+    if head is None:
+        head = _parse_head(packed)
+        if pack_head(*head) != packed:
             raise DecodeError("not_canonical", "table of groups")
-        if len(_tables) >= TABLES_REMEMBERED:
-            _tables.clear()
-        _tables[packed] = table
-    return table
+        if len(_heads) >= HEADS_REMEMBERED:
+            _heads.clear()
+        _heads[packed] = head
+    return head
 
 
-def _parse_table(packed: bytes) -> Table:
+def _parse_head(packed: bytes) -> Head:
     try:
-        (count,) = U16.unpack_from(packed)
-        at = 2
+        at = 1 + packed[0]
+        sender = packed[1:at].decode()
+        (count,) = U16.unpack_from(packed, at)
+        at += 2
         table = []
         for _ in range(count):
             (groups,) = U16.unpack_from(packed, at)
@@ -104,7 +150,7 @@ def _parse_table(packed: bytes) -> Table:
         raise DecodeError("malformed", "table of groups: size")
     if any(not 0 < len(names) <= GROUPS_PER_MESSAGE_MAX or not all(names) for names in table):
         raise DecodeError("malformed", "table of groups: a destination names 1 to 100 groups")
-    return tuple(table)
+    return Head(sender, tuple(table))
 
 
 def read_body(body: bytes, count: int) -> Body:
@@ -112,26 +158,25 @@ def read_body(body: bytes, count: int) -> Body:
     if not 0 < count <= MESSAGES_PER_BUNDLE_MAX or 6 * count > len(body):
         raise DecodeError("bad_field", "body: number of messages")
     try:
-        (table_bytes,) = U32.unpack_from(body)
-        if table_bytes > TABLE_BYTES_MAX:
+        (head_bytes,) = U32.unpack_from(body)
+        if head_bytes > HEAD_BYTES_MAX:
             raise DecodeError("bad_field", "table of groups: too long")
-        table = read_table(body[4 : 4 + table_bytes])
-        at = 4 + table_bytes
+        head = read_head(body[4 : 4 + head_bytes])
+        at = 4 + head_bytes
         destinations: tuple[int, ...] = (0,) * count
-        if len(table) > 1:
+        if len(head.table) > 1:
             destinations = Struct(f">{count}H").unpack_from(body, at)
             at += 2 * count
         numbers = Struct(f">{count}I{count}h").unpack_from(body, at)
         at += 6 * count
     except error as fault:
         raise DecodeError("malformed", f"body: {fault}") from None
-    if max(destinations) >= len(table):
+    if max(destinations) >= len(head.table):
         raise DecodeError("bad_field", "body: a destination that the table does not have")
     lengths, kinds = numbers[:count], numbers[count:]
     if sum(lengths) != len(body) - at:
         raise DecodeError("wrong_size", "body")
-    payloads = tuple(body[at : (at := at + length)] for length in lengths)
-    return Body(table, destinations, kinds, payloads)
+    return Body(head, destinations, kinds, lengths, body, at)
 
 
 assert GROUP_NAME_BYTES_MAX < 256, "a group name's length is one byte"

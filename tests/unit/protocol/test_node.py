@@ -24,7 +24,7 @@ from antiphon.core.service import Service
 from antiphon.core.trace import Kind
 from antiphon.protocol.node import Node
 from antiphon.protocol.presets import LAN, SIMULATION
-from antiphon.wire.body import pack_body
+from antiphon.wire.body import letters, pack_body
 from antiphon.wire.control import Hello, pack_control
 from antiphon.wire.packet import WIRE_VERSION, Envelope, Tag
 
@@ -87,14 +87,15 @@ def test_a_lone_daemon_serves_its_clients_at_once() -> None:
     made = node()
     made.handle(1, Connect(1, "anna"))
     made.handle(2, Join(1, "alpha"))
-    body = pack_body((("alpha",),), (0,), (7,), (b"to myself",))
+    body = pack_body((("alpha",),), (0,), (7,), (b"to myself",), "anna")
     effects = made.handle(3, Multicast(1, Service.SAFE, 1, body))
     told = [
         effect.news
         for effect in effects
         if isinstance(effect, Notify) and isinstance(effect.news, Message)
     ]
-    assert [(one.payloads, one.kinds) for one in told] == [((b"to myself",), (7,))]
+    (letter,) = letters(told[0])
+    assert (letter.payload, letter.kind, len(told)) == (b"to myself", 7, 1)
 
 
 def test_words_between_machines_do_not_leave_the_node() -> None:
@@ -180,9 +181,10 @@ def test_two_nodes_meet_and_deliver_the_same_in_one_order() -> None:
     assert len(ids) == 1
     for number in range(20):
         for daemon in (1, 2):
-            body = pack_body((("alpha",),), (0,), (0,), (b"%d %d" % (daemon, number),))
+            payload = b"%d %d" % (daemon, number)
+            body = pack_body((("alpha",),), (0,), (0,), (payload,), f"n{daemon}")
             pair.tell(daemon, Multicast(1, Service.AGREED, 1, body))
     pair.run(500_000)
-    orders = [[one.payloads[0] for one in told] for told in pair.told.values()]
+    orders = [[letters(one)[0].payload for one in told] for told in pair.told.values()]
     assert len(orders[0]) == 40 and orders[0] == orders[1]
     assert {Tag.DATA, Tag.TOKEN, Tag.HELLO, Tag.PROPOSE, Tag.COMMIT} <= pair.tags

@@ -36,7 +36,7 @@ from antiphon.core.machine import NEVER, WAKEUP, Instant, Wakeup
 from antiphon.core.service import Service
 from antiphon.protocol.node import Node
 from antiphon.protocol.presets import SIMULATION
-from antiphon.wire.body import pack_body, read_body
+from antiphon.wire.body import letters, pack_body
 
 ECHO = "echo"
 ME = Member(DaemonId(1), Incarnation(5))
@@ -88,13 +88,8 @@ class EchoProfile:
         raise AssertionError(event)
 
     def _echo(self, multicast: Multicast) -> Tell:
-        body = read_body(multicast.body, multicast.count)
         origin = SessionId(*ME, multicast.session)
-        groups = tuple(body.table[where] for where in body.destinations)
-        numbers = tuple(range(1, multicast.count + 1))
-        message = Message(
-            origin, numbers, multicast.service, groups, body.kinds, body.payloads, False
-        )
+        message = Message(origin, 1, multicast.count, multicast.service, multicast.body, False)
         return Tell(multicast.session, message)
 
 
@@ -113,7 +108,7 @@ class Daemon:
         return self.node.handle(self.now, event)
 
     def send(self, *groups: str, payload: bytes = b"hello") -> list[Word]:
-        body = pack_body((groups,), (0,), (0,), (payload,))
+        body = pack_body((groups,), (0,), (0,), (payload,), "anna")
         return self.tell(Multicast(1, Service.AGREED, 1, body))
 
 
@@ -125,6 +120,10 @@ def news(effects: list[Word], kind: type) -> list[object]:
     ]
 
 
+def payloads(told: list[object]) -> list[bytes]:
+    return [one.payload for news in told if isinstance(news, Message) for one in letters(news)]
+
+
 def test_everything_about_its_groups_reaches_the_profile() -> None:
     """Join, leave, multicast, and the beginning and end of every session."""
     daemon = Daemon()
@@ -132,7 +131,7 @@ def test_everything_about_its_groups_reaches_the_profile() -> None:
     daemon.send("echo.a")
     daemon.tell(Leave(1, "echo.a"))
     daemon.tell(Disconnect(1))
-    body = pack_body((("echo.a",),), (0,), (0,), (b"hello",))
+    body = pack_body((("echo.a",),), (0,), (0,), (b"hello",), "anna")
     assert daemon.echo.asked == [
         Opened(1, "anna", 0, True),
         Join(1, "echo.a"),
@@ -148,9 +147,7 @@ def test_nothing_about_other_groups_reaches_it() -> None:
     sent = daemon.send("alpha")
     assert daemon.echo.asked == [Opened(1, "anna", 0, True)]
     assert len(news(joined + sent, View)) == 1
-    assert [one.payloads for one in news(sent, Message) if isinstance(one, Message)] == [
-        (b"hello",)
-    ]
+    assert payloads(news(sent, Message)) == [b"hello"]
 
 
 def test_nothing_about_its_groups_reaches_the_strong_profile() -> None:
@@ -166,9 +163,9 @@ def test_what_it_stores_leaves_the_node_and_comes_back_to_it_alone() -> None:
     effects = daemon.send("echo.a")
     stored = [effect for effect in effects if isinstance(effect, Persist)]
     assert [one.key for one in stored] == ["echo/2"]
-    assert stored[0].data == pack_body((("echo.a",),), (0,), (0,), (b"hello",))
+    assert stored[0].data == pack_body((("echo.a",),), (0,), (0,), (b"hello",), "anna")
     told = news(daemon.tell(Persisted("echo/2")), Message)
-    assert [one.payloads for one in told if isinstance(one, Message)] == [(b"hello",)]
+    assert payloads(told) == [b"hello"]
 
 
 def test_its_deadlines_are_the_nodes() -> None:

@@ -14,7 +14,6 @@ from antiphon.core.effects import Message as MessageNews
 from antiphon.core.ids import Member, SessionId
 from antiphon.core.machine import NEVER
 from antiphon.core.trace import Kind, Record
-from antiphon.wire.body import read_body
 from antiphon.wire.packet import Envelope, Tag
 
 CLUSTER = 0xC0FFEE
@@ -67,13 +66,8 @@ class FakeNode:
         return []
 
     def _echo(self, event: Multicast) -> Notify:
-        body = read_body(event.body, event.count)
         origin = SessionId(*self.member, event.session)
-        groups = tuple(body.table[index] for index in body.destinations)
-        numbers = tuple(range(1, event.count + 1))
-        message = MessageNews(
-            origin, numbers, event.service, groups, body.kinds, body.payloads, False
-        )
+        message = MessageNews(origin, 1, event.count, event.service, event.body, False)
         return Notify(event.session, message)
 
     def packets(self) -> list[bytes]:

@@ -160,11 +160,13 @@ def test_everything_explained_is_something_that_is_counted() -> None:
 
 
 def spoken_reasons() -> set[str]:
-    """Every reason for which the protocol's source drops a packet."""
+    """Every reason for which the protocol's source drops a packet. Clients send frames, which
+    end their connection if they are wrong."""
     found: set[str] = set()
     for room in ("wire", "protocol"):
         for file in (Path(core.__file__).parent.parent / room).rglob("*.py"):
-            for node in ast.walk(ast.parse(file.read_text())):
+            source = "" if file.name == "client.py" else file.read_text()
+            for node in ast.walk(ast.parse(source)):
                 if isinstance(node, ast.Call):
                     name = getattr(node.func, "attr", getattr(node.func, "id", ""))
                     spoken = {"_drop": node.args[-1:], "DecodeError": node.args[:1]}.get(name, [])

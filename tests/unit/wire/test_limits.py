@@ -5,7 +5,7 @@ import pytest
 from antiphon.core.errors import DecodeError
 from antiphon.core.ids import ConfigId, DaemonId, Incarnation, Member, ViewId
 from antiphon.wire import body as body_module
-from antiphon.wire.body import TABLES_REMEMBERED, pack_body, read_body
+from antiphon.wire.body import HEADS_REMEMBERED, pack_body, read_body
 from antiphon.wire.control import (
     GROUPS_MAX,
     MEMBERS_MAX,
@@ -87,10 +87,10 @@ def test_messages_of_one_bundle_go_each_to_its_own_groups() -> None:
 
 def test_tables_are_remembered_and_not_too_many_of_them() -> None:
     """P4: a sender repeats its table; ever new ones cost no more."""
-    for number in range(2 * TABLES_REMEMBERED):
+    for number in range(2 * HEADS_REMEMBERED):
         packed = pack_body(((f"only {number}",),), (0,), (0,), (b"",))
         assert read_body(packed, 1).table == ((f"only {number}",),)
-        assert len(body_module._tables) <= TABLES_REMEMBERED
+        assert len(body_module._heads) <= HEADS_REMEMBERED
     assert read_body(packed, 1).table is read_body(packed, 1).table
 
 

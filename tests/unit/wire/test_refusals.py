@@ -24,7 +24,8 @@ def test_what_no_sender_writes_is_refused_with_its_reason(refusal: Refusal) -> N
 
 
 def test_every_reason_that_the_decoders_name_is_shown() -> None:
-    sources = [file.read_text() for file in Path(antiphon.wire.__path__[0]).glob("*.py")]
+    files = [file for file in Path(antiphon.wire.__path__[0]).glob("*.py")]
+    sources = [file.read_text() for file in files if file.name != "client.py"]
     declared = {
         reason for source in sources for reason in re.findall(r'DecodeError\(\s*"(\w+)"', source)
     }

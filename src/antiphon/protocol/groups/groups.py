@@ -25,6 +25,7 @@ from antiphon.core.effects import (
     Forget,
     Installed,
     Join,
+    Joined,
     Leave,
     Left,
     Message,
@@ -107,6 +108,9 @@ class Groups:
 
         self._last_change = 0
         """Sequence of the last group change delivered in this configuration."""
+
+        self.evidence = ""
+        """How the last configuration came about."""
 
         self._coming: tuple[Member, ...] | None = None
         """Between Transitional and Installed: who comes along."""
@@ -291,7 +295,11 @@ class Groups:
         effects: list[Word] = []
         if local.membership:
             labelled = tuple((one, group.members[one]) for one in members)
-            effects.append(Tell(number, View(name, group.view, labelled, together, cause)))
+            evidence = self.evidence if cause == Cause.NETWORK else ""
+            view = View(name, group.view, labelled, together, cause, evidence)
+            effects.append(Tell(number, view))
+        elif old is None:
+            effects.append(Tell(number, Joined(name)))
         if self._level != Level.OFF:
             views = (group.view, old)
             effects.append(self._records.view(now, number, name, views, members, together, cause))
@@ -320,15 +328,24 @@ class Groups:
         """Decided once per table and directory."""
         route = self._routes.get(table)
         if route is None:
-            route = []
-            for number in sorted(self._sessions):
-                mine = [self._reaching(number, destination) for destination in table]
-                if any(mine):
-                    route.append((number, mine))
+            names = {name for destination in table for name in destination}
+            numbers = {number for name in names for number in self._numbers_in(name)}
+            route = [
+                (number, [self._reaching(number, destination) for destination in table])
+                for number in sorted(numbers)
+            ]
             if len(self._routes) >= ROUTES_REMEMBERED:
                 self._routes.clear()
             self._routes[table] = route
         return route
+
+    def _numbers_in(self, name: GroupName) -> list[int]:
+        """Local sessions that a group name reaches."""
+        private = self._private.get(name)
+        if private is not None:
+            return [private]
+        group = self._directory.groups.get(name)
+        return [] if group is None else [local.id.number for local in self._local(group)]
 
     def _reaching(self, number: int, destination: tuple[GroupName, ...]) -> tuple[GroupName, ...]:
         """Which of these groups this session is in; its private one counts."""
@@ -381,6 +398,7 @@ class Groups:
         compute the same. Otherwise two halves that meet again before a joint view would
         look as if they had never parted."""
         self._configuration = installed.configuration
+        self.evidence = installed.evidence
         self._last_change = 0
         self._coming = None
         self._states.clear()
@@ -400,6 +418,12 @@ class Groups:
 
     # Looking up.
 
+    def group_names(self) -> list[GroupName]:
+        return sorted(self._directory.groups)
+
+    def group(self, name: GroupName) -> Group | None:
+        return self._directory.groups.get(name)
+
     def _local(self, group: Group) -> list[LocalSession]:
         """Members of the group that are clients of this daemon."""
         me = self._me
@@ -417,13 +441,17 @@ class Groups:
 def _message(
     bundle: Bundle, body: Body, mine: list[tuple[GroupName, ...]], transitional: bool
 ) -> Message:
-    chosen = [at for at, where in enumerate(body.destinations) if mine[where]]
+    chosen: tuple[int, ...] = ()
+    if not all(mine):
+        chosen = tuple([at for at, where in enumerate(body.destinations) if mine[where]])
+        if len(chosen) == bundle.count:
+            chosen = ()
     return Message(
         bundle.origin,
-        tuple(bundle.number + at for at in chosen),
+        bundle.number,
+        bundle.count,
         bundle.service,
-        tuple(mine[body.destinations[at]] for at in chosen),
-        tuple(body.kinds[at] for at in chosen),
-        tuple(body.payloads[at] for at in chosen),
+        bundle.body,
         transitional,
+        chosen,
     )

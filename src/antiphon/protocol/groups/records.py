@@ -37,6 +37,7 @@ class GroupRecords:
         """A row per run of messages with one destination; `groups` names, by destination,
         the groups to tell."""
         rows = []
+        payloads = body.payloads
         for start, count, where in destination_runs(body):
             if not groups[where]:
                 continue
@@ -46,7 +47,7 @@ class GroupRecords:
             row.count = count
             row.service = bundle.service
             row.groups = groups[where]
-            row.value = crc32(b"".join(body.payloads[start : start + count]))
+            row.value = crc32(b"".join(payloads[start : start + count]))
             rows.append(row)
         return rows
 

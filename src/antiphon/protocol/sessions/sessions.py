@@ -18,6 +18,7 @@ from antiphon.core.effects import (
     Flow,
     Join,
     Leave,
+    Message,
     Multicast,
     Notify,
     Opened,
@@ -36,6 +37,7 @@ from antiphon.core.ids import (
 )
 from antiphon.core.machine import NEVER, Instant, Wakeup
 from antiphon.core.trace import Kind, Level, Record
+from antiphon.protocol.sessions.access import Access
 from antiphon.protocol.sessions.settings import STRONG, SessionSettings
 from antiphon.wire.body import Body, read_body
 from antiphon.wire.ring import BUNDLE_BYTES_MAX, MESSAGE_BYTES_MAX
@@ -45,14 +47,25 @@ BACKLOG_ROW_MIN = 64
 
 
 class Session:
-    __slots__ = ("name", "joined", "queued", "paused", "backlog", "backlog_told")
+    __slots__ = (
+        "name",
+        "who",
+        "joined",
+        "queued",
+        "paused",
+        "backlog",
+        "backlog_bytes",
+        "backlog_told",
+    )
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, who: str) -> None:
         self.name = name
+        self.who = who
         self.joined: dict[GroupName, None] = {}
         self.queued = 0
         self.paused = False
         self.backlog = 0
+        self.backlog_bytes = 0
         self.backlog_told = BACKLOG_ROW_MIN
 
 
@@ -67,6 +80,12 @@ class Sessions:
         self._sessions: dict[int, Session] = {}
         self._names: dict[str, int] = {}
         self._memberships = 0
+        self._access = Access(settings.rules)
+
+    def reload(self, settings: SessionSettings) -> None:
+        """Other limits and rules from now on; what was granted stays."""
+        self._settings = settings
+        self._access = Access(settings.rules)
 
     def deadline(self) -> Instant:
         return NEVER
@@ -77,10 +96,11 @@ class Sessions:
                 return self._tell(now, number, Notify(number, news))
             case Taken(number, size):
                 return self._take(number, size)
-            case Drained(number, count):
+            case Drained(number, count, size):
                 session = self._sessions.get(number)
                 if session is not None:
                     session.backlog = max(0, session.backlog - count)
+                    session.backlog_bytes = max(0, session.backlog_bytes - size)
                 return []
             case Connect():
                 return self._connect(now, event)
@@ -105,7 +125,7 @@ class Sessions:
         fault = self._connect_fault(connect)
         if fault is not None:
             return [Notify(number, fault), Notify(number, Closed(fault.code))]
-        self._sessions[number] = Session(connect.name)
+        self._sessions[number] = Session(connect.name, connect.who)
         self._names[connect.name] = number
         opened = Opened(number, connect.name, connect.priority, connect.membership)
         effects: list[Word] = [self._emit(now, Kind.OPEN, number)]
@@ -129,17 +149,36 @@ class Sessions:
     def _join(self, now: Instant, session: Session, number: int, group: GroupName) -> list[Word]:
         fault = group_name_fault(group)
         if fault:
-            return self._refuse(now, number, "bad_group", fault, "use another group name")
+            return self._refuse(now, number, "bad_group", fault, "use another group name", group)
+        if not self._access.may_join(session.who, group):
+            return self._refuse(
+                now,
+                number,
+                "not_allowed",
+                f"{session.who or 'this client'} may not join {group!r}",
+                "ask the operator for an access rule",
+                group,
+            )
         if group in session.joined:
             return self._refuse(
-                now, number, "already_joined", f"in {group!r} already", "join each group once"
+                now,
+                number,
+                "already_joined",
+                f"in {group!r} already",
+                "join each group once",
+                group,
             )
         if self._memberships >= self._settings.memberships_max:
             return self._refuse(
-                now, number, "too_many_groups", "this daemon's limit is reached", "leave some"
+                now,
+                number,
+                "too_many_groups",
+                "this daemon's limit is reached",
+                "leave some",
+                group,
             )
         if session.queued > self._settings.queue_bytes_max:
-            return self._refuse_queue_full(now, number)
+            return self._refuse_queue_full(now, number, group)
         session.joined[group] = None
         self._memberships += 1
         join = Ask(self._settings.profile_of(group), Join(number, group))
@@ -149,7 +188,7 @@ class Sessions:
     def _leave(self, now: Instant, session: Session, number: int, group: GroupName) -> list[Word]:
         if group not in session.joined:
             return self._refuse(
-                now, number, "not_joined", f"not in {group!r}", "leave what was joined"
+                now, number, "not_joined", f"not in {group!r}", "leave what was joined", group
             )
         del session.joined[group]
         self._memberships -= 1
@@ -165,8 +204,15 @@ class Sessions:
             body = read_body(multicast.body, multicast.count)
         except DecodeError as error:
             return self._refuse(now, number, error.reason, str(error), "use the client library")
-        longest = max(map(len, body.payloads))
-        if longest > MESSAGE_BYTES_MAX or len(multicast.body) > BUNDLE_BYTES_MAX:
+        if body.sender != session.name:
+            return self._refuse(
+                now,
+                number,
+                "bad_sender",
+                f"the messages say they are from {body.sender!r}",
+                f"send as {session.name!r}",
+            )
+        if max(body.lengths) > MESSAGE_BYTES_MAX or len(multicast.body) > BUNDLE_BYTES_MAX:
             return self._refuse(
                 now,
                 number,
@@ -183,6 +229,15 @@ class Sessions:
                 "a group name is not valid, or the groups have different profiles",
                 "send to valid groups of one profile",
             )
+        forbidden = self._forbidden(session, body)
+        if forbidden:
+            return self._refuse(
+                now,
+                number,
+                "not_allowed",
+                f"{session.who or 'this client'} may not send to {forbidden!r}",
+                "ask the operator for an access rule",
+            )
         return [Ask(profile, multicast), *self._queue(session, number, len(multicast.body))]
 
     def _queue(self, session: Session, number: int, size: int) -> list[Word]:
@@ -193,10 +248,17 @@ class Sessions:
         session.paused = True
         return [Notify(number, Flow(False))]
 
-    def _refuse_queue_full(self, now: Instant, number: int) -> list[Word]:
-        return self._refuse(
-            now, number, "queue_full", "too much waits to be sent", "wait for the flow to open"
-        )
+    def _refuse_queue_full(self, now: Instant, number: int, group: GroupName = "") -> list[Word]:
+        what, remedy = "too much waits to be sent", "wait for the flow to open"
+        return self._refuse(now, number, "queue_full", what, remedy, group)
+
+    def _forbidden(self, session: Session, body: Body) -> GroupName:
+        """A group that this client may not send to; empty if there is none."""
+        for names in body.table:
+            for name in names:
+                if not self._access.may_send(session.who, name):
+                    return name
+        return ""
 
     def _profile_of(self, body: Body) -> str | None:
         """The one profile of all groups of a bundle; None if there is none."""
@@ -215,11 +277,16 @@ class Sessions:
         if session is None:
             return []
         session.backlog += 1
+        if isinstance(notify.news, Message):
+            session.backlog_bytes += len(notify.news.body)
         effects: list[Word] = [notify]
         if session.backlog >= session.backlog_told and self._level != Level.OFF:
             session.backlog_told = 2 * session.backlog
             effects.append(self._backlog_row(now, Kind.BACKLOG, number, session))
-        if session.backlog >= self._settings.backlog_max:
+        if (
+            session.backlog >= self._settings.backlog_max
+            or session.backlog_bytes >= self._settings.backlog_bytes_max
+        ):
             effects += self._close(now, number, "slow")
         return effects
 
@@ -243,10 +310,18 @@ class Sessions:
         effects: list[Word] = [Notify(number, Closed(reason)), row]
         return effects + [Ask(profile, Ended(number)) for profile in self._profiles]
 
-    def _refuse(self, now: Instant, number: int, code: str, what: str, remedy: str) -> list[Word]:
+    def _refuse(
+        self,
+        now: Instant,
+        number: int,
+        code: str,
+        what: str,
+        remedy: str,
+        group: GroupName = "",
+    ) -> list[Word]:
         row = self._emit(now, Kind.REFUSE, number)
         row.record.reason = code
-        return [Notify(number, Refused(code, what, remedy)), row]
+        return [Notify(number, Refused(code, what, remedy, group)), row]
 
     def _backlog_row(self, now: Instant, kind: Kind, number: int, session: Session) -> Emit:
         row = self._emit(now, kind, number)

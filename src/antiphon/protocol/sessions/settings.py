@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 
 from antiphon.core.errors import ConfigError
 from antiphon.core.ids import GroupName
+from antiphon.protocol.sessions.access import AccessRule
 
 STRONG = "strong"
 
@@ -23,12 +24,18 @@ class SessionSettings:
     backlog_max: int = 10_000
     """News that a client has not taken; from here it is cut off (P3)."""
 
+    backlog_bytes_max: int = 64 * 1024 * 1024
+    """And bytes of messages among them."""
+
     sessions_max: int = 4096
     memberships_max: int = 50_000
     """Of all sessions together: all of them must fit one bundle when groups are exchanged."""
 
     profiles: tuple[tuple[str, str], ...] = ()
     """(pattern, profile), first match wins; groups that match nothing are strong."""
+
+    rules: tuple[AccessRule, ...] = ()
+    """Who may join and send where; what no rule is about is allowed."""
 
     def __post_init__(self) -> None:
         if not self.queue_bytes_low < self.queue_bytes_high <= self.queue_bytes_max:

@@ -82,6 +82,10 @@ class Stream:
             return own
         return min(own, self._ring.timers.deadline())
 
+    def busy(self) -> bool:
+        """Something was accepted and is not sent yet."""
+        return self._outbox.waiting(True)
+
     def skip(self, gap: Instant) -> None:
         """The process stood still for so long."""
         self._timers.shift(gap)

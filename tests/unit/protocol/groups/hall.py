@@ -26,7 +26,7 @@ from antiphon.core.service import Service
 from antiphon.core.trace import Level
 from antiphon.protocol.groups.groups import Groups
 from antiphon.protocol.sessions.settings import STRONG
-from antiphon.wire.body import Table, pack_body
+from antiphon.wire.body import Table, letters, pack_body
 
 
 def member(number: int) -> Member:
@@ -182,7 +182,7 @@ class Hall:
         return [news for news in found if isinstance(news, Message)]
 
     def payloads(self, session: int) -> list[bytes]:
-        return [one for message in self.messages(session) for one in message.payloads]
+        return [one.payload for news in self.messages(session) for one in letters(news)]
 
     def everybody(self) -> Iterator[int]:
         for daemon in self.daemons.values():

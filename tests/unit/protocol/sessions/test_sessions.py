@@ -40,7 +40,7 @@ SMALL = SessionSettings(
 
 def body(*payloads: bytes, groups: tuple[str, ...] = ("alpha",)) -> bytes:
     count = len(payloads)
-    return pack_body((groups,), (0,) * count, (0,) * count, payloads)
+    return pack_body((groups,), (0,) * count, (0,) * count, payloads, "anna")
 
 
 class Desk:

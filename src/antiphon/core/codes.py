@@ -1,0 +1,295 @@
+"""Every code that a user can meet: in an error, a closed session, a drop or refusal record.
+
+`antiphon explain CODE` and docs/troubleshooting.md show this table. A code is never given
+another meaning; a test fails when the source uses one that is not here.
+"""
+
+from typing import NamedTuple
+
+
+class Code(NamedTuple):
+    summary: str
+    """What happened, as the end of a sentence."""
+
+    cause: str
+    remedy: str
+
+
+LIBRARY = "use the client library, and the same version on both sides"
+HARMLESS = "nothing: it is harmless unless it goes on for long"
+
+REFUSALS: dict[str, Code] = {
+    "too_many_sessions": Code(
+        "the daemon has as many clients as it may",
+        "The limit sessions_max of the daemon is reached.",
+        "connect to another daemon, or raise sessions_max",
+    ),
+    "bad_name": Code(
+        "the session's name cannot be used",
+        "A name has 1 to 64 printable bytes and no '#', which marks private groups.",
+        "choose another name, or none to get one",
+    ),
+    "name_in_use": Code(
+        "a session of this name is connected to the daemon",
+        "Names are unique at one daemon. The old session of a client that was cut off may linger.",
+        "choose another name, or wait until the old session is noticed to be gone",
+    ),
+    "bad_token": Code(
+        "the daemon does not know the token",
+        "The daemon asks clients for a token, and this one was missing or wrong.",
+        "pass token=, as in the daemon's token file",
+    ),
+    "client_version": Code(
+        "client and daemon have no protocol version in common",
+        "A daemon speaks its own version and the one before it.",
+        "upgrade the older side",
+    ),
+    "bad_group": Code(
+        "a group name is not valid",
+        "A group name has 1 to 255 printable bytes and no '#'. All groups of a message must be "
+        "of one profile, and at most 100.",
+        "use another group name",
+    ),
+    "not_allowed": Code(
+        "an access rule forbids it",
+        "The daemon's configuration says who may join and send to which groups.",
+        "ask the operator for an access rule",
+    ),
+    "already_joined": Code(
+        "the session is in the group already",
+        "A session joins a group once.",
+        "join each group once",
+    ),
+    "not_joined": Code(
+        "the session is not in the group",
+        "It never joined, or left before.",
+        "leave what was joined",
+    ),
+    "too_many_groups": Code(
+        "the daemon's limit of memberships is reached",
+        "All memberships of a daemon must fit one bundle when groups are exchanged.",
+        "leave some groups, or raise memberships_max",
+    ),
+    "queue_full": Code(
+        "too much waits to be sent",
+        "The client went on sending after the daemon had closed the flow.",
+        "wait for the flow to open; the client library does so by itself",
+    ),
+    "bad_sender": Code(
+        "messages name another sender than the session",
+        "The sender's name in a bundle is not the session's.",
+        LIBRARY,
+    ),
+    "too_long": Code(
+        "a message, bundle or frame is too long",
+        "A message has at most 16 MiB.",
+        "send less at a time",
+    ),
+    "bad_size": Code(
+        "a request has a size that cannot be", "The client packed it wrongly.", LIBRARY
+    ),
+}
+
+CLOSINGS: dict[str, Code] = {
+    "client": Code(
+        "the client closed it", "close() was called, or its process ended.", "connect again"
+    ),
+    "slow": Code(
+        "the client did not take its messages",
+        "More waited for it than backlog_max or backlog_bytes_max allow; it was cut off before "
+        "it could slow the others.",
+        "receive faster, or in a task or thread of its own; or raise the limits",
+    ),
+    "daemon_stopping": Code(
+        "the daemon was stopped",
+        "An operator stopped it; what was sent before was still sent.",
+        "connect to another daemon, or use failover=True",
+    ),
+    "hello_timeout": Code(
+        "the client said nothing after connecting",
+        "A connection must begin with a hello within a few seconds.",
+        LIBRARY,
+    ),
+    "connection_lost": Code(
+        "the connection to the daemon broke",
+        "The daemon or its machine died, or the network between failed.",
+        "connect again, or use failover=True with several addresses",
+    ),
+    "bad_frame": Code(
+        "the other side sent something that is no frame",
+        "The port belongs to another program, or the versions do not fit.",
+        "check address and versions",
+    ),
+    "unexpected_frame": Code(
+        "a frame came that does not belong there", "The other side is not what it says.", LIBRARY
+    ),
+}
+
+CLIENT: dict[str, Code] = {
+    "no_daemon": Code(
+        "no daemon answered",
+        "Nothing listens at the addresses, or a firewall is between, or it took too long.",
+        "check the address, and that the daemon runs: antiphon status",
+    ),
+    "bad_address": Code(
+        "the address cannot be understood",
+        "An address is 4803@host, host:4803, 4803, /path/to.sock or unix:/path.",
+        "write it like one of these",
+    ),
+    "bad_choice": Code(
+        "an option has a value that it cannot have",
+        "choose is order or nearest; priority is 0 to 255; membership is needed for records.",
+        "use one of the allowed values",
+    ),
+    "not_in_profile": Code(
+        "guarantee and role are for profiles to come",
+        "The strong profile gives every member all guarantees, and everybody may send.",
+        "leave guarantee and role at their defaults",
+    ),
+    "bad_kind": Code(
+        "the kind of a message is no small number",
+        "A kind is a whole number from -32768 to 32767.",
+        "use a number in this range",
+    ),
+    "bad_payload": Code(
+        "the payload is not made of bytes",
+        "A payload is bytes, bytearray, memoryview, or a list of these.",
+        "encode it first",
+    ),
+    "change_under_way": Code(
+        "a join or leave of this group is under way",
+        "At most one for each group at a time.",
+        "await it first",
+    ),
+    "unread_events": Code(
+        "the application waits for something else while too many events wait for it",
+        "What it waits for comes behind those events, or nobody receives at all.",
+        "receive in a task or thread of its own",
+    ),
+    "buffers_too_small": Code(
+        "the message does not fit the caller's buffers",
+        "receive_into fills the buffers it is given; the message is kept.",
+        "bring as many bytes as the error names",
+    ),
+    "query_failed": Code(
+        "the daemon has no answer",
+        "It does not know the question, or an argument is wrong.",
+        "see what can be asked: antiphon status --help",
+    ),
+    "unsent": Code(
+        "the session was closed with messages unsent",
+        "The daemon did not take them in time: its flow was closed, or it is gone.",
+        "wait longer, with a larger timeout",
+    ),
+    "timed_out": Code(
+        "it took longer than the caller allowed",
+        "The cluster is changing its configuration, or the daemon is busy.",
+        "try again, or allow more time",
+    ),
+    "bad_record_name": Code(
+        "a record file cannot have this name", "Names become file names.", "use letters and digits"
+    ),
+    "bad_run_name": Code(
+        "a run cannot have this name", "Names become file names.", "use letters and digits"
+    ),
+    "bad_record_source": Code(
+        "nobody of this kind writes records",
+        "Records come from a daemon, a client or a simulator.",
+        "use one of these",
+    ),
+}
+
+DROPS: dict[str, Code] = {
+    "too_short": Code(
+        "a packet is shorter than its header",
+        "Something else sends to this port, or a packet was cut.",
+        HARMLESS,
+    ),
+    "wire_version": Code(
+        "a packet has another wire version",
+        "A daemon speaks its own version and the one before it.",
+        "upgrade one version at a time",
+    ),
+    "other_cluster": Code(
+        "a packet is of another cluster",
+        "Two clusters use the same address and port.",
+        "give each its own port or multicast address",
+    ),
+    "unknown_daemon": Code(
+        "a packet is from a daemon that the configuration does not name",
+        "Configurations differ, or somebody is where it should not be.",
+        "give all daemons the same configuration",
+    ),
+    "own": Code("a packet came back to its sender", "Multicast loops back.", HARMLESS),
+    "twin": Code(
+        "another daemon runs under my id",
+        "Two daemons were started with the same name.",
+        "stop one of them, or give it its own name",
+    ),
+    "unknown_tag": Code(
+        "a packet or frame is of an unknown kind",
+        "It is from a newer version, or from something else.",
+        "bring all daemons to one version",
+    ),
+    "malformed": Code(
+        "a packet or frame cannot be read", "It was damaged, or is from something else.", LIBRARY
+    ),
+    "not_canonical": Code(
+        "a packet is not written in the one way there is", "It was not made by us.", LIBRARY
+    ),
+    "bad_field": Code("a field has a value that it cannot have", "It was not made by us.", LIBRARY),
+    "cut_short": Code("a packet ends too early", "It was cut on its way.", HARMLESS),
+    "wrong_size": Code("lengths do not add up", "It was damaged, or not made by us.", LIBRARY),
+    "old_incarnation": Code(
+        "a packet is from an earlier life of a daemon",
+        "It was under way while the daemon restarted.",
+        HARMLESS,
+    ),
+    "other_attempt": Code(
+        "a packet belongs to another attempt at a configuration",
+        "Membership changed while it was under way.",
+        HARMLESS,
+    ),
+    "false_coordinator": Code(
+        "somebody proposes who may not", "Views of the network differ for a while.", HARMLESS
+    ),
+    "old_proposal": Code("a proposal is out of date", "A newer one was accepted.", HARMLESS),
+    "not_proposed": Code("an answer to no proposal", "The attempt it answers has ended.", HARMLESS),
+    "not_my_leader": Code(
+        "a packet follows another leader", "Views of the network differ for a while.", HARMLESS
+    ),
+    "bad_digest": Code(
+        "what a daemon says it holds cannot be", "It was damaged, or not made by us.", LIBRARY
+    ),
+    "impossible_epoch": Code(
+        "a configuration's number is far beyond what can be", "It was not made by us.", LIBRARY
+    ),
+    "other_configuration": Code(
+        "a packet is of another configuration", "Membership is changing.", HARMLESS
+    ),
+    "frozen": Code(
+        "a packet came after its configuration was closed", "Membership is changing.", HARMLESS
+    ),
+    "old_token": Code("a token came a second time", "It was sent again to be sure.", HARMLESS),
+    "impossible_token": Code(
+        "a token says what cannot be", "It was damaged, or not made by us.", LIBRARY
+    ),
+    "not_a_member": Code(
+        "a packet is from a daemon outside the configuration", "Membership is changing.", HARMLESS
+    ),
+    "beyond_window": Code(
+        "a packet is further ahead than flow control allows",
+        "Its sender is not as configured, or very late packets came.",
+        "give all daemons the same configuration",
+    ),
+    "duplicate": Code("a packet came twice", "It was repeated to be sure.", HARMLESS),
+    "too_late": Code("a packet came when nobody needed it", "It was repeated already.", HARMLESS),
+    "bad_stamp": Code(
+        "a bundle's stamp breaks the order", "It was damaged, or not made by us.", LIBRARY
+    ),
+}
+
+CODES: dict[str, Code] = {**REFUSALS, **CLOSINGS, **CLIENT, **DROPS}
+"""Each code has one meaning, wherever it is met."""
+
+assert len(CODES) == sum(map(len, (REFUSALS, CLOSINGS, CLIENT, DROPS))), "a code is in two tables"

@@ -1,0 +1,303 @@
+"""Between a client and its daemon: frames on a byte stream.
+
+    u32  length of what follows      A stream begins with MAGIC, so that one port can serve
+    u8   tag                         several protocols: no Spread or TLS client begins so.
+    ...  by tag                      Then the client says Hello, and the daemon Welcome or Refuse.
+
+Multicast and deliver, the two hot frames, are packed by hand around a bundle's body
+(wire/body.py), which passes through the daemon unread. All others are declared here once,
+with their bounds. A frame that is not as declared ends the connection with its reason.
+"""
+
+from enum import IntEnum
+from struct import Struct, error
+from typing import Annotated, Any
+
+import msgspec
+
+from antiphon.core.effects import Message
+from antiphon.core.errors import DecodeError
+from antiphon.core.ids import Counter, DaemonId, Incarnation, SessionId, ViewId
+from antiphon.core.service import Service
+from antiphon.core.trace import Cause
+from antiphon.wire.ring import BUNDLE_BYTES_MAX
+
+MAGIC = b"APHN"
+CLIENT_VERSION = 1
+CLIENT_VERSION_OLDEST = 1
+"""A daemon speaks its own version and the one before it."""
+
+LENGTH = Struct(">I")
+MULTICAST_HEAD = Struct(">BBBH")  # tag, service, flags, count
+DELIVER_HEAD = Struct(">BQQIQBBHH")  # tag, origin (3), first, service, flags, count, chosen
+
+SELF_DISCARD = 1
+TRANSITIONAL = 1
+
+FRAME_BYTES_MAX = BUNDLE_BYTES_MAX + 1024
+HELLO_BYTES_MAX = 4096
+"""Of a client that has not been let in."""
+
+
+class ClientTag(IntEnum):
+    """Append only."""
+
+    HELLO = 1
+    JOIN = 2
+    LEAVE = 3
+    MULTICAST = 4
+    GOODBYE = 5
+    QUERY = 6
+
+    WELCOME = 65
+    REFUSE = 66
+    VIEW = 67
+    JOINED = 68
+    TRANSITION = 69
+    LEFT = 70
+    DELIVER = 71
+    FLOW = 72
+    CLOSE = 73
+    ANSWER = 74
+
+
+Name = Annotated[str, msgspec.Meta(max_length=255)]
+Text = Annotated[str, msgspec.Meta(max_length=4096)]
+
+
+class Frame(msgspec.Struct, gc=False, array_like=True, forbid_unknown_fields=True):
+    """Base of all frames that are declared."""
+
+
+# From the client.
+
+
+class Hello(Frame):
+    oldest: Counter
+    """The oldest and the newest version the client speaks."""
+
+    newest: Counter
+    name: Name
+    priority: Annotated[int, msgspec.Meta(ge=0, le=255)]
+    membership: bool
+    token: Annotated[str, msgspec.Meta(max_length=1024)]
+    """Empty, or a secret that the daemon's token file knows."""
+
+
+class JoinFrame(Frame):
+    group: Name
+
+
+class LeaveFrame(Frame):
+    group: Name
+
+
+class Goodbye(Frame):
+    """What was sent before is still sent; then the connection ends."""
+
+
+class Query(Frame):
+    """Something about the daemon, for operators: `what` and its arguments."""
+
+    number: Counter
+    what: Name
+    arguments: Annotated[dict[str, Any], msgspec.Meta(max_length=64)]
+
+
+# From the daemon.
+
+
+class Welcome(Frame):
+    version: Counter
+    session: SessionId
+    daemon: Name
+    """Its name in the configuration."""
+
+    message_bytes_max: Counter
+
+
+class Refuse(Frame):
+    code: Name
+    what: Text
+    remedy: Text
+    group: Name
+
+
+class ViewFrame(Frame):
+    group: Name
+    id: ViewId
+    members: tuple[tuple[SessionId, Name], ...]
+    together: tuple[SessionId, ...]
+    cause: Cause
+    evidence: Text
+
+
+class JoinedFrame(Frame):
+    group: Name
+
+
+class TransitionFrame(Frame):
+    group: Name
+    id: ViewId
+
+
+class LeftFrame(Frame):
+    group: Name
+
+
+class FlowFrame(Frame):
+    open: bool
+
+
+class Close(Frame):
+    """The last frame: why the daemon ends the session."""
+
+    reason: Name
+
+
+class Answer(Frame):
+    number: Counter
+    error: Text
+    """Empty, or why there is no answer."""
+
+    result: Any
+
+
+FRAMES: dict[ClientTag, type[Frame]] = {
+    ClientTag.HELLO: Hello,
+    ClientTag.JOIN: JoinFrame,
+    ClientTag.LEAVE: LeaveFrame,
+    ClientTag.GOODBYE: Goodbye,
+    ClientTag.QUERY: Query,
+    ClientTag.WELCOME: Welcome,
+    ClientTag.REFUSE: Refuse,
+    ClientTag.VIEW: ViewFrame,
+    ClientTag.JOINED: JoinedFrame,
+    ClientTag.TRANSITION: TransitionFrame,
+    ClientTag.LEFT: LeftFrame,
+    ClientTag.FLOW: FlowFrame,
+    ClientTag.CLOSE: Close,
+    ClientTag.ANSWER: Answer,
+}
+_TAGS = {frame: tag for tag, frame in FRAMES.items()}
+_DECODERS: dict[int, msgspec.msgpack.Decoder[Any]] = {
+    tag: msgspec.msgpack.Decoder(frame) for tag, frame in FRAMES.items()
+}
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def pack_frame(frame: Frame) -> bytes:
+    body = _encode(frame)
+    return LENGTH.pack(1 + len(body)) + bytes([_TAGS[type(frame)]]) + body
+
+
+class MulticastFrame(msgspec.Struct, gc=False):
+    service: Service
+    count: int
+    body: bytes
+    self_discard: bool
+
+
+def pack_multicast(service: Service, count: int, body: bytes, self_discard: bool) -> bytes:
+    head = MULTICAST_HEAD.pack(ClientTag.MULTICAST, service, self_discard, count)
+    return LENGTH.pack(len(head) + len(body)) + head + body
+
+
+def pack_deliver(message: Message) -> bytes:
+    chosen = message.chosen
+    head = DELIVER_HEAD.pack(
+        ClientTag.DELIVER,
+        *message.origin,
+        message.first,
+        message.service,
+        message.transitional,
+        message.count,
+        len(chosen),
+    )
+    if chosen:
+        head += Struct(f">{len(chosen)}H").pack(*chosen)
+    return LENGTH.pack(len(head) + len(message.body)) + head + message.body
+
+
+def read_frame(frame: bytes) -> Frame | MulticastFrame | Message:
+    """One frame without its length."""
+    if not frame:
+        raise DecodeError("too_short", "an empty frame")
+    tag = frame[0]
+    try:
+        if tag == ClientTag.DELIVER:
+            return _read_deliver(frame)
+        if tag == ClientTag.MULTICAST:
+            _, service, flags, count = MULTICAST_HEAD.unpack_from(frame)
+            body = frame[MULTICAST_HEAD.size :]
+            return MulticastFrame(Service(service), count, body, flag(flags, SELF_DISCARD))
+        decoder = _DECODERS.get(tag)
+        if decoder is None:
+            raise DecodeError("unknown_tag", f"frame {tag}")
+        decoded: Frame = decoder.decode(memoryview(frame)[1:])
+        return decoded
+    except (error, ValueError, msgspec.DecodeError) as fault:
+        raise DecodeError("malformed", f"frame {tag}: {fault}") from None
+
+
+def _read_deliver(frame: bytes) -> Message:
+    unpacked = DELIVER_HEAD.unpack_from(frame)
+    _, daemon, life, session, first, service, flags, count, chosen_count = unpacked
+    at = DELIVER_HEAD.size
+    chosen: tuple[int, ...] = ()
+    if chosen_count:
+        chosen = Struct(f">{chosen_count}H").unpack_from(frame, at)
+        at += 2 * chosen_count
+        if max(chosen) >= count:
+            raise DecodeError("bad_field", "deliver: a message that the bundle does not have")
+    origin = SessionId(DaemonId(daemon), Incarnation(life), session)
+    transitional = flag(flags, TRANSITIONAL)
+    return Message(origin, first, count, Service(service), frame[at:], transitional, chosen)
+
+
+def flag(flags: int, bit: int) -> bool:
+    """The only flag there may be."""
+    if flags & ~bit:
+        raise DecodeError("bad_field", f"flags {flags:#x}")
+    return bool(flags & bit)
+
+
+class FrameReader:
+    """Cuts a stream into frames, however its bytes were split on their way."""
+
+    __slots__ = ("_pieces", "_size", "limit")
+
+    def __init__(self, limit: int = FRAME_BYTES_MAX) -> None:
+        self.limit = limit
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The frames that are complete now, without their lengths."""
+        self._pieces.append(data)
+        self._size += len(data)
+        if self._size < LENGTH.size:
+            return []
+        first = self._pieces[0]
+        if len(first) >= LENGTH.size and self._size < LENGTH.size + self._length(first, 0):
+            return []  # a long frame: not joined before it is whole
+        joined = b"".join(self._pieces) if len(self._pieces) > 1 else first
+        frames = []
+        at, end = 0, len(joined)
+        while end - at >= LENGTH.size:
+            start = at + LENGTH.size
+            stop = start + self._length(joined, at)
+            if stop > end:
+                break
+            frames.append(joined[start:stop])
+            at = stop
+        rest = joined[at:]
+        self._pieces = [rest] if rest else []
+        self._size = len(rest)
+        return frames
+
+    def _length(self, data: bytes, at: int) -> int:
+        (length,) = LENGTH.unpack_from(data, at)
+        if length > self.limit:
+            raise DecodeError("too_long", f"a frame of {length} bytes; {self.limit} are allowed")
+        return int(length)
