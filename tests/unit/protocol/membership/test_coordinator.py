@@ -321,3 +321,18 @@ def test_an_abandoned_attempt_does_not_fail_a_second_time() -> None:
         machine.hello(member(1))
         found += reasons(machine.membership.handle(machine.now, WAKEUP), Kind.TROUBLE)
     assert found == ["attempt_timeout"]
+
+
+def test_an_id_once_proposed_keeps_its_members() -> None:
+    """D5: who comes late is for the next attempt; two lists under one id would be two views."""
+    machine = Coordinator()
+    proposed = {machine.attempt: {one.members for _, one in sent(machine.effects, Propose)}}
+    for _ in range(40):
+        machine.now += SETTINGS.hello_us
+        effects = machine.hello(member(2), leader=1)
+        effects += machine.hello(member(3), leader=1)
+        effects += machine.tell(WAKEUP)
+        for _, one in sent(effects, Propose):
+            proposed.setdefault(one.config, set()).add(one.members)
+    assert len(proposed) > 1, "the newcomer was asked in another attempt"
+    assert all(len(members) == 1 for members in proposed.values())

@@ -94,6 +94,13 @@ def test_early_services_pass_a_safe_one_that_is_not_stable() -> None:
     assert arrive(bench, 1, piece(1, Service.SAFE), *early) == [2, 3, 4]
 
 
+def test_causal_waits_for_what_its_own_session_sent_before() -> None:
+    """S4: though the sender's daemon had not delivered it either."""
+    bench = blocked_bench()
+    assert arrive(bench, 4, piece(4, Service.CAUSAL, previous=3)) == []
+    assert arrive(bench, 3, piece(3, Service.CAUSAL)) == [3, 4]
+
+
 @pytest.mark.parametrize("service", [Service.RELIABLE, Service.FIFO, Service.CAUSAL])
 def test_nothing_runs_ahead_of_a_group_change_before_it(service: Service) -> None:
     """D4, D7: a view lies at the same place among all messages."""
