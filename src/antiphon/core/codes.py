@@ -39,6 +39,11 @@ REFUSALS: dict[str, Code] = {
         "The daemon asks clients for a token, and this one was missing or wrong.",
         "pass token=, as in the daemon's token file",
     ),
+    "not_authenticated": Code(
+        "the daemon wants to know who the client is",
+        "It lets in only clients with a token or a certificate.",
+        "pass token= or tls=",
+    ),
     "client_version": Code(
         "client and daemon have no protocol version in common",
         "A daemon speaks its own version and the one before it.",
@@ -105,7 +110,7 @@ CLOSINGS: dict[str, Code] = {
         "An operator stopped it; what was sent before was still sent.",
         "connect to another daemon, or use failover=True",
     ),
-    "hello_timeout": Code(
+    "no_hello": Code(
         "the client said nothing after connecting",
         "A connection must begin with a hello within a few seconds.",
         LIBRARY,
@@ -120,7 +125,17 @@ CLOSINGS: dict[str, Code] = {
         "The port belongs to another program, or the versions do not fit.",
         "check address and versions",
     ),
-    "unexpected_frame": Code(
+    "unknown_protocol": Code(
+        "a stream begins with something that is no protocol of ours",
+        "Another program connects to the client port.",
+        "check who connects there",
+    ),
+    "too_many_strangers": Code(
+        "too many connections have not said who they are",
+        "Somebody opens connections and says nothing.",
+        "check who connects to the client port",
+    ),
+    "unexpected": Code(
         "a frame came that does not belong there", "The other side is not what it says.", LIBRARY
     ),
 }
@@ -199,7 +214,107 @@ CLIENT: dict[str, Code] = {
     ),
 }
 
+OPERATION: dict[str, Code] = {
+    "file_exists": Code(
+        "a file is there already", "Nothing is overwritten unasked.", "name another file"
+    ),
+    "no_such_key": Code(
+        "the key file has no key of this name", "It was never there, or removed.", "see keys show"
+    ),
+    "bad_key_name": Code(
+        "a key cannot have this name",
+        "A name has 1 to 32 letters, digits, dots, dashes and underscores.",
+        "use another name",
+    ),
+    "key_in_use": Code(
+        "the key is the current one", "Daemons seal with it.", "promote another key first"
+    ),
+    "which_key": Code(
+        "it is not clear which key is meant", "There is more than one.", "name the key"
+    ),
+    "no_records": Code(
+        "there are no records here",
+        "The directory is another one, or nothing was recorded.",
+        "name the directory of the records",
+    ),
+    "bad_count": Code(
+        "so many daemons cannot be started", "A local cluster has 1 to 64.", "use 1 to 64"
+    ),
+    "daemon_failed": Code(
+        "a daemon did not start", "Its log says why.", "see the log that the error names"
+    ),
+    "not_merged": Code(
+        "the daemons of a local cluster did not find each other",
+        "One of them failed, or the machine is very busy.",
+        "see the daemons' logs",
+    ),
+    "not_root": Code(
+        "only root may do this", "Namespaces and packet filters need root.", "run it as root"
+    ),
+    "no_programs": Code(
+        "programs are missing and cannot be installed",
+        "Network namespaces need ip and nft.",
+        "install them by hand",
+    ),
+    "no_namespaces": Code(
+        "the kernel gives no network namespaces",
+        "A container or its configuration forbids them.",
+        "run it on another machine, or in a container with more rights",
+    ),
+    "disk_full": Code(
+        "records were dropped because the disk is full",
+        "Service goes on without them.",
+        "make room, or lower the limits in [records]",
+    ),
+    "records_io": Code(
+        "records were dropped because they could not be written",
+        "The disk or directory has failed.",
+        "check the directory of the records",
+    ),
+    "records_overflow": Code(
+        "records were dropped because too many waited",
+        "They came faster than the disk takes them.",
+        "record at a lower level",
+    ),
+}
+
 DROPS: dict[str, Code] = {
+    "bad_seal": Code(
+        "a packet's seal is wrong",
+        "It was changed on its way, or forged, or sealed with another key.",
+        "give all daemons the same key file",
+    ),
+    "not_sealed": Code(
+        "a packet is not encrypted",
+        "Its sender runs without keys, or is none of ours.",
+        "give all daemons the same key file",
+    ),
+    "sealed": Code(
+        "a packet is encrypted, and this daemon has no key",
+        "Its sender runs with keys.",
+        "give all daemons the same key file",
+    ),
+    "unproven": Code(
+        "a daemon has not proved yet that it lives now",
+        "It has just started, or old packets of it are sent again.",
+        HARMLESS,
+    ),
+    "misdirected": Code(
+        "a packet is meant for another daemon, or an earlier life of this one",
+        "A daemon restarted while it was under way.",
+        HARMLESS,
+    ),
+    "unknown_key": Code(
+        "a packet is sealed with a key that is not known here",
+        "A key was promoted before all daemons had it.",
+        "add a key everywhere before it is promoted",
+    ),
+    "forged_sender": Code(
+        "a packet is sealed by another than it says",
+        "One daemon speaks in the name of another.",
+        "look for the intruder, and change the keys",
+    ),
+    "replayed": Code("a packet came again", "The network repeated it, or somebody did.", HARMLESS),
     "too_short": Code(
         "a packet is shorter than its header",
         "Something else sends to this port, or a packet was cut.",
@@ -289,7 +404,8 @@ DROPS: dict[str, Code] = {
     ),
 }
 
-CODES: dict[str, Code] = {**REFUSALS, **CLOSINGS, **CLIENT, **DROPS}
+CODES: dict[str, Code] = {**REFUSALS, **CLOSINGS, **CLIENT, **OPERATION, **DROPS}
 """Each code has one meaning, wherever it is met."""
 
-assert len(CODES) == sum(map(len, (REFUSALS, CLOSINGS, CLIENT, DROPS))), "a code is in two tables"
+TABLES = (REFUSALS, CLOSINGS, CLIENT, OPERATION, DROPS)
+assert len(CODES) == sum(map(len, TABLES)), "a code is in two tables"

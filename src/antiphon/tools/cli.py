@@ -22,6 +22,22 @@ class LazyCommand:
 
 
 COMMANDS = {
+    "config": LazyCommand(
+        "antiphon.tools.config_command:config",
+        "Check, show and make configuration files.",
+    ),
+    "keys": LazyCommand(
+        "antiphon.tools.keys_command:keys",
+        "Make and rotate the keys of a cluster.",
+    ),
+    "records": LazyCommand(
+        "antiphon.tools.records_command:records",
+        "Show and judge what daemons and clients have recorded.",
+    ),
+    "daemon": LazyCommand(
+        "antiphon.tools.daemon_command:daemon",
+        "Run one daemon of a configuration.",
+    ),
     "fuzz": LazyCommand(
         "antiphon.tools.fuzz_command:fuzz",
         "Feed random and mutated bytes to every decoder and to running nodes.",

@@ -19,6 +19,8 @@ DIGEST_SEEDS = range(0, 20)
 HASH_SEEDS = ("0", "1", "4711")
 SPEED_SEEDS = range(0, 60)
 FUZZ_INPUTS = 5_000_000
+VIEWS_SIMULATED = 200_000
+VIEWS_REAL = 5_000
 
 Figures = dict[str, float]
 
@@ -80,6 +82,34 @@ def _speed(soak: Soak) -> tuple[bool, Figures]:
     return passed, {name: figures[name] for name in ("events_per_second", "median_events")}
 
 
+def _views_simulated(soak: Soak) -> tuple[bool, Figures]:
+    from antiphon.tools.endurance import simulated_views
+
+    return simulated_views(VIEWS_SIMULATED)
+
+
+def _views_real(soak: Soak) -> tuple[bool, Figures]:
+    from antiphon.tools.endurance import real_views
+
+    return real_views(VIEWS_REAL)
+
+
+def _idle(soak: Soak) -> tuple[bool, Figures]:
+    from antiphon.tools.endurance import idle
+
+    return idle(30)
+
+
+def _starved(soak: Soak) -> tuple[bool, Figures]:
+    from antiphon.tools.endurance import starved
+
+    return starved(600)
+
+
+def _chaos(soak: Soak) -> tuple[bool, Figures]:
+    return _command(["chaos", "--seconds", "3600", "--json"])
+
+
 def _jobs(soak: Soak) -> list[str]:
     return ["--jobs", str(soak.jobs)] if soak.jobs else []
 
@@ -126,5 +156,14 @@ ITEMS: dict[str, Item] = {
         f"{len(DIGEST_SEEDS)} seeds under {len(HASH_SEEDS)} values of PYTHONHASHSEED", _digests
     ),
     "speed": Item("events in a second on one core", _speed),
+    "views-simulated": Item(
+        f"{VIEWS_SIMULATED:,} view changes in the simulator, with flat memory", _views_simulated
+    ),
+    "views-real": Item(
+        f"{VIEWS_REAL:,} view changes at real daemons, with flat memory", _views_real
+    ),
+    "idle": Item("what three idle daemons cost", _idle),
+    "starved": Item("two busy loops on each core, and nobody is suspected", _starved),
+    "chaos": Item("real daemons and clients under faults", _chaos),
 }
 """In the order in which they run."""

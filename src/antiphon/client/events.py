@@ -1,0 +1,147 @@
+"""What an application receives.
+
+All are frozen and compare by value. Messages are made by the hundred thousand, so they hold
+what a bundle has in common by reference and make the rest when asked.
+"""
+
+from typing import NamedTuple
+
+import msgspec
+
+from antiphon.core.ids import GroupName, SessionId, ViewId, private_group
+from antiphon.core.service import Service
+from antiphon.core.trace import Cause
+
+
+class MessageId(NamedTuple):
+    """Names one message for ever, in the whole cluster."""
+
+    origin: SessionId
+    number: int
+    """Counted by the session that sent it, from 1. Joins and leaves take a number too."""
+
+    unreliable: bool
+    """Unreliable messages are counted apart from the others."""
+
+
+class Participant(NamedTuple):
+    """A member of a group: a session somewhere."""
+
+    id: SessionId
+    name: str
+
+    @property
+    def private_group(self) -> GroupName:
+        """Multicast to this name to reach this session alone."""
+        return private_group(self.name, self.id.daemon)
+
+
+class Event(msgspec.Struct, frozen=True, gc=False):
+    """Base of everything that `receive` returns. Never part of a cycle."""
+
+
+class Message(Event, frozen=True, gc=False):
+    origin: SessionId
+    number: int
+    sender: GroupName
+    """The sender's private group: multicast to it to answer."""
+
+    groups: tuple[GroupName, ...]
+    """All that it was sent to, also those that this session is not in."""
+
+    payload: bytes
+    service: Service
+    kind: int
+    """A number from the sender, -32768 to 32767, for the application's own use."""
+
+    view: ViewId | None
+    """In force here when it came: of the first of its groups that this session is in. None for
+    a message to the private group, and in a session without views."""
+
+    transitional: bool
+    """Only those who come along to the next view are known to receive it."""
+
+    @property
+    def id(self) -> MessageId:
+        return MessageId(self.origin, self.number, self.service is Service.UNRELIABLE)
+
+    @property
+    def size(self) -> int:
+        return len(self.payload)
+
+
+class View(Event, frozen=True, gc=False):
+    """Who is in a group from here on."""
+
+    group: GroupName
+    id: ViewId
+    """Equal at all members of the view, and never used again."""
+
+    members: tuple[Participant, ...]
+    together: tuple[SessionId, ...]
+    """Who came with me from my view before: they received the same messages in it."""
+
+    cause: Cause
+    evidence: str
+    """Of a change of the network: who accused whom, and how long each phase took."""
+
+
+class Transition(Event, frozen=True, gc=False):
+    """From here to the next view, messages in this group are transitional."""
+
+    group: GroupName
+    view: ViewId
+
+
+class Left(Event, frozen=True, gc=False):
+    """This session is out of the group: it asked for it, or was refused there after a gap."""
+
+    group: GroupName
+
+
+class Refusal(Event, frozen=True, gc=False):
+    """The daemon refused a multicast that was on its way already."""
+
+    code: str
+    what: str
+    remedy: str
+
+
+class GroupGap(NamedTuple):
+    """What is known about one group across a gap."""
+
+    group: GroupName
+    last_view: ViewId | None
+    """None: the join had not been ordered, or the session has no views."""
+
+    last_message: MessageId | None
+    """The last one delivered here; None if there was none."""
+
+    first_view: ViewId | None
+    """In force after the gap. None: refused at the new daemon, or no views."""
+
+    missed: bool
+    """Messages may have been missed. False only if this session had not been in the group:
+    anybody may send to a group at any time, so otherwise nothing can be proved."""
+
+
+class Gap(Event, frozen=True, gc=False):
+    """The daemon was lost; this is another session, at another daemon, in the same groups."""
+
+    reason: str
+    """Why the old session ended."""
+
+    before: SessionId
+    after: SessionId
+    groups: tuple[GroupGap, ...]
+    unconfirmed: int
+    """Own multicasts, unreliable ones apart, whose fate is unknown: handed to the old daemon
+    after the last of my messages, joins and leaves that I saw delivered, with fifo or stronger
+    service. All before that one were delivered at the old daemon."""
+
+
+class Closed(Event, frozen=True, gc=False):
+    """The session has ended: the last event."""
+
+    reason: str
+    """A code; `antiphon explain` knows it."""

@@ -1,0 +1,189 @@
+"""What a session has asked and the daemon has not been given yet, in the order of asking.
+
+Multicasts gather in an open bundle. It closes when the transport has room, when it is full,
+and when something comes that cannot go with it: a join or leave, another service. So an idle
+connection sends at once, and a busy one fills bundles.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+
+import msgspec
+
+from antiphon.client.numbering import Change
+from antiphon.core.errors import UsageError
+from antiphon.core.ids import (
+    GROUP_NAME_BYTES_MAX,
+    PRIVATE_MARK,
+    GroupName,
+    group_name_fault,
+)
+from antiphon.core.service import Service
+from antiphon.wire.body import (
+    DESTINATIONS_MAX,
+    GROUPS_PER_MESSAGE_MAX,
+    Destination,
+    pack_body,
+)
+from antiphon.wire.client import pack_multicast
+
+BUNDLE_BYTES = 32 * 1024
+MESSAGE_OVERHEAD = 8
+"""Length, kind and destination of one message; so their number is bounded too."""
+
+DESTINATIONS_REMEMBERED = 4096
+KINDS = range(-0x8000, 0x8000)
+
+Buffer = bytes | bytearray | memoryview
+Payload = Buffer | Sequence[Buffer]
+Groups = GroupName | list[GroupName] | tuple[GroupName, ...]
+
+
+class Request(msgspec.Struct, gc=False):
+    """One frame: a bundle, or whatever else is asked in order."""
+
+    frame: bytes
+    count: int = 0
+    """Of messages; 0 if it is no bundle."""
+
+    service: Service = Service.RELIABLE
+    self_discard: bool = False
+    change: Change | None = None
+
+
+class Outbox:
+    def __init__(self, sender: str) -> None:
+        self._sender = sender
+        self._closed: deque[Request] = deque()
+        self.size = 0
+        """Bytes that wait."""
+
+        self._destinations: dict[Groups, Destination] = {}
+
+        self._service = Service.RELIABLE
+        self._self_discard = False
+        self._table: dict[Destination, int] = {}
+        self._where: list[int] = []
+        self._kinds: list[int] = []
+        self._payloads: list[bytes] = []
+        self._open_bytes = 0
+
+    def __len__(self) -> int:
+        """Messages that wait."""
+        return sum(request.count for request in self._closed) + len(self._payloads)
+
+    def multicast(
+        self, groups: Groups, payload: bytes, service: Service, kind: int, self_discard: bool
+    ) -> None:
+        destination = self._destinations.get(groups) if type(groups) is not list else None
+        if destination is None:
+            destination = self._learn(groups)
+        if kind not in KINDS:
+            raise UsageError("bad_kind", f"{kind!r} is no kind", "use -32768 to 32767")
+        size = len(payload) + MESSAGE_OVERHEAD
+        if (
+            service is not self._service
+            or self_discard is not self._self_discard
+            or self._open_bytes + size > BUNDLE_BYTES
+            or len(self._table) >= DESTINATIONS_MAX
+        ):
+            self._close_bundle()
+            self._service = service
+            self._self_discard = self_discard
+        place = self._table.get(destination)
+        if place is None:
+            place = self._table[destination] = len(self._table)
+            size += sum(len(name) * 4 + 1 for name in destination)
+        self._where.append(place)
+        self._kinds.append(kind)
+        self._payloads.append(payload)
+        self._open_bytes += size
+        self.size += size
+
+    def ask(self, frame: bytes, change: Change | None = None) -> None:
+        """Something in line with the multicasts before it."""
+        self._close_bundle()
+        self._push(Request(frame, change=change))
+
+    def pop(self) -> Request | None:
+        """The next of what waits, if anything does."""
+        if not self._closed:
+            self._close_bundle()
+            if not self._closed:
+                return None
+        request = self._closed.popleft()
+        self.size -= len(request.frame)
+        return request
+
+    def take_over(self, other: "Outbox") -> None:
+        """Multicasts that another session did not hand over. Its joins are not among them:
+        whoever takes over rejoins by itself."""
+        while (request := other.pop()) is not None:
+            if request.count:
+                self._push(request)
+
+    def _push(self, request: Request) -> None:
+        self._closed.append(request)
+        self.size += len(request.frame)
+
+    def _close_bundle(self) -> None:
+        if not self._payloads:
+            return
+        body = pack_body(
+            tuple(self._table),
+            tuple(self._where),
+            tuple(self._kinds),
+            tuple(self._payloads),
+            self._sender,
+        )
+        count = len(self._payloads)
+        frame = pack_multicast(self._service, count, body, self._self_discard)
+        self._push(Request(frame, count, self._service, self._self_discard))
+        self._table = {}
+        self._where = []
+        self._kinds = []
+        self._payloads = []
+        self.size -= self._open_bytes
+        self._open_bytes = 0
+
+    def _learn(self, groups: Groups) -> Destination:
+        destination = (groups,) if isinstance(groups, str) else tuple(groups)
+        if not 0 < len(destination) <= GROUPS_PER_MESSAGE_MAX:
+            raise UsageError(
+                "bad_group",
+                f"a message to {len(destination)} groups",
+                f"name 1 to {GROUPS_PER_MESSAGE_MAX} groups",
+            )
+        for name in destination:
+            fault = destination_fault(name)
+            if fault:
+                raise UsageError("bad_group", fault, "use another group name")
+        if len(self._destinations) >= DESTINATIONS_REMEMBERED:
+            self._destinations.clear()
+        self._destinations[groups if isinstance(groups, str) else destination] = destination
+        return destination
+
+
+def destination_fault(name: object) -> str:
+    """Why nothing can be sent to `name`, or an empty string. Private groups may be."""
+    if not isinstance(name, str):
+        return f"{name!r} is no group name"
+    if not name.startswith(PRIVATE_MARK):
+        return group_name_fault(name)
+    if len(name.encode("utf-8", "replace")) > GROUP_NAME_BYTES_MAX or not name.isprintable():
+        return f"{name!r} is no private group"
+    return ""
+
+
+def join_payload(payload: Payload) -> bytes:
+    """One message of whatever buffers the caller has."""
+    try:
+        if isinstance(payload, list | tuple):
+            return b"".join(payload)
+        return bytes(memoryview(payload))  # type: ignore[arg-type]  # else it raises
+    except TypeError:
+        raise UsageError(
+            "bad_payload",
+            f"a {type(payload).__name__} is no payload",
+            "use bytes, or a list of bytes",
+        ) from None

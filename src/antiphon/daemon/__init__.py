@@ -1,0 +1,1 @@
+"""The node on real sockets, disk and clock."""

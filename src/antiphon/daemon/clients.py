@@ -1,0 +1,339 @@
+"""All client connections of a daemon: letting in, reading, writing, cutting off.
+
+The node decides what a client may do; here are only streams, and who is behind them.
+"""
+
+import errno
+import os
+import select
+import socket
+import ssl
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from antiphon.core.effects import Closed, Connect, Disconnect, Drained, Flow, Message, Notify, Word
+from antiphon.core.errors import AntiphonError, DecodeError
+from antiphon.core.ids import Member, SessionId
+from antiphon.core.machine import SECOND, Instant
+from antiphon.daemon.clock import clock
+from antiphon.daemon.connection import CLOSING, NEW, OPEN, TLS_HANDSHAKE, Connection, Gone
+from antiphon.daemon.listeners import Tokens, peer_of
+from antiphon.daemon.native import frame_of, request_of, version_fault
+from antiphon.wire.client import (
+    CLIENT_VERSION,
+    CLIENT_VERSION_OLDEST,
+    FRAME_BYTES_MAX,
+    Answer,
+    Close,
+    Hello,
+    Query,
+    Refuse,
+    Welcome,
+    pack_frame,
+)
+from antiphon.wire.ring import MESSAGE_BYTES_MAX
+
+HELLO_US = 10 * SECOND
+"""A client that has not said who it is by then is in the way."""
+
+LAST_WORDS_US = 5 * SECOND
+"""A client that is told to go and does not read it is cut off then."""
+
+ANSWERS_BYTES_MAX = 1 << 20
+"""What may wait for a client beyond its messages: answers, refusals, views."""
+
+NO_FILES = (errno.EMFILE, errno.ENFILE)
+STRANGERS_MAX = 1024
+"""Connections that have not said Hello, at one time."""
+
+Ask = Callable[[Word], None]
+"""Hand an event to the node and carry out what it says."""
+
+Answerer = Callable[[str, Query], Any]
+"""(who asks, what) -> the answer; ValueError if there is none."""
+
+
+class Clients:
+    def __init__(
+        self, me: Member, name: str, epoll: select.epoll, ask: Ask, answer: Answerer
+    ) -> None:
+        self._me = me
+        self._name = name
+        self._epoll = epoll
+        self._ask = ask
+        self._answer = answer
+        self.tokens = Tokens()
+        self.tls: ssl.SSLContext | None = None
+        self.counts: Counter[str] = Counter()
+        """Refused and broken connections, by reason."""
+
+        self._by_file: dict[int, Connection] = {}
+        self._by_session: dict[int, Connection] = {}
+        self._strangers: dict[int, Connection] = {}
+        self._unwritten: dict[int, Connection] = {}
+        self._closing: dict[Connection, Instant] = {}
+        """When each of those that end is given up."""
+
+        self.waiting_bytes_max = ANSWERS_BYTES_MAX
+        """More than this waits for nobody: whoever does not take it is cut off."""
+
+        self._last_session = 0
+        self.letting_in = True
+        self._spare = os.open(os.devnull, os.O_RDONLY)
+        """A file to give up when there are no more."""
+
+    def __contains__(self, file: int) -> bool:
+        return file in self._by_file
+
+    def __iter__(self) -> Iterator[Connection]:
+        return iter(list(self._by_session.values()))
+
+    def __len__(self) -> int:
+        return len(self._by_session)
+
+    # In.
+
+    def accept(self, listener: socket.socket, now: Instant) -> None:
+        while True:
+            try:
+                accepted, _ = listener.accept()
+            except BlockingIOError:
+                return
+            except OSError as error:
+                self.counts[f"accept: {error.strerror}"] += 1
+                if error.errno in NO_FILES:
+                    self._turn_away(listener)
+                return
+            if not self.letting_in or len(self._strangers) >= STRANGERS_MAX:
+                self.counts["too_many_strangers"] += 1
+                accepted.close()
+                continue
+            connection = Connection(accepted, peer_of(accepted), now)
+            self._by_file[connection.fileno()] = connection
+            self._strangers[connection.fileno()] = connection
+            self._epoll.register(connection.fileno(), select.EPOLLIN)
+
+    def _turn_away(self, listener: socket.socket) -> None:
+        """No file is left. One who is not let in would wake us again and again."""
+        os.close(self._spare)
+        try:
+            listener.accept()[0].close()
+        except OSError:
+            pass  # gone by itself
+        self._spare = os.open(os.devnull, os.O_RDONLY)
+
+    def handle(self, file: int, events: int) -> None:
+        connection = self._by_file[file]
+        try:
+            if events & select.EPOLLOUT:
+                self._write(connection)
+            if events & (select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR):
+                self._read(connection)
+        except Gone as gone:
+            self._lose(connection, str(gone))
+        except DecodeError as error:
+            self._refuse(connection, error.reason, str(error), "use the client library")
+
+    def _read(self, connection: Connection) -> None:
+        if connection.state == NEW and self.tls and connection.starts_with_tls():
+            connection.wrap(self.tls)
+        if connection.state == TLS_HANDSHAKE and not connection.shake_hands():
+            return
+        data = connection.read()
+        if not data or connection.state == CLOSING:
+            return
+        for frame in connection.reader.feed(data):
+            if connection.state == OPEN:
+                request = request_of(connection.session, frame)
+                if isinstance(request, Query):
+                    self._query(connection, request)
+                else:
+                    self._ask(request)
+            elif connection.state == NEW:
+                self._let_in(connection, frame)
+
+    def _let_in(self, connection: Connection, frame: object) -> None:
+        if not isinstance(frame, Hello):
+            raise DecodeError("unexpected", f"{type(frame).__name__} before Hello")
+        fault = version_fault(frame, CLIENT_VERSION_OLDEST, CLIENT_VERSION)
+        if fault:
+            self._refuse(connection, "client_version", fault, "upgrade the older one")
+            return
+        if not self.letting_in:
+            what = "this daemon is being stopped"
+            self._refuse(connection, "daemon_stopping", what, "connect to another one")
+            return
+        if self.tls and not connection.is_private:
+            what = "this daemon speaks TLS only"
+            self._refuse(connection, "not_authenticated", what, "connect with TLS")
+            return
+        if frame.token:
+            name = self.tokens.name_of(frame.token)
+            if not name:
+                self._refuse(connection, "bad_token", "nobody has this token", "check the token")
+                return
+            connection.who = f"token:{name}"
+        if not connection.who and (self.tokens or self._asks_for_certificates):
+            what = "this daemon wants to know who you are"
+            self._refuse(connection, "not_authenticated", what, "give a token or a certificate")
+            return
+        self._last_session += 1
+        number = self._last_session
+        connection.session = number
+        connection.state = OPEN
+        connection.reader.frames.limit = FRAME_BYTES_MAX
+        self._strangers.pop(connection.fileno(), None)
+        self._by_session[number] = connection
+        who = connection.who
+        self._ask(Connect(number, frame.name, frame.priority, frame.membership, who))
+        if number in self._by_session:  # the node has not refused it
+            session = SessionId(self._me.daemon, self._me.incarnation, number)
+            version = min(CLIENT_VERSION, frame.newest)
+            self._put(
+                connection, pack_frame(Welcome(version, session, self._name, MESSAGE_BYTES_MAX))
+            )
+
+    @property
+    def _asks_for_certificates(self) -> bool:
+        return self.tls is not None and self.tls.verify_mode != ssl.CERT_NONE
+
+    def _query(self, connection: Connection, query: Query) -> None:
+        try:
+            answer = Answer(query.number, "", self._answer(connection.who, query))
+        except (ValueError, AntiphonError) as error:
+            answer = Answer(query.number, str(error)[:4096], None)
+        self._put(connection, pack_frame(answer))
+
+    # Out.
+
+    def notify(self, notify: Notify) -> None:
+        connection = self._by_session.get(notify.session)
+        if connection is None:
+            return
+        news = notify.news
+        if isinstance(news, Message):
+            connection.queue(frame_of(news), True, len(news.body))
+            self._unwritten[connection.fileno()] = connection
+            return
+        counted = not isinstance(news, Flow | Closed)
+        connection.queue(frame_of(news), counted)
+        self._unwritten[connection.fileno()] = connection
+        if isinstance(news, Flow):
+            connection.reading = news.open and self.letting_in
+            self._watch(connection)
+        elif isinstance(news, Closed):
+            self._end(connection, news.reason)
+
+    def flush(self) -> None:
+        """Write what the last steps have brought."""
+        while self._unwritten:
+            _, connection = self._unwritten.popitem()
+            try:
+                self._write(connection)
+            except Gone as gone:
+                self._lose(connection, str(gone))
+
+    def _put(self, connection: Connection, data: bytes) -> None:
+        connection.queue(data)
+        self._unwritten[connection.fileno()] = connection
+
+    def _write(self, connection: Connection) -> None:
+        was_waiting = connection.waiting
+        count, size = connection.write()
+        if count and connection.session in self._by_session:
+            self._ask(Drained(connection.session, count, size))
+        if connection.waiting_bytes > self.waiting_bytes_max and connection.state == OPEN:
+            self._cut_off(connection)
+        if connection.waiting:
+            self._watch(connection)
+        elif connection.state == CLOSING:
+            self._drop(connection)
+        elif was_waiting:
+            self._watch(connection)
+
+    def _watch(self, connection: Connection) -> None:
+        if connection.fileno() < 0:
+            return
+        wanted = select.EPOLLIN if connection.reading else 0
+        if connection.waiting:
+            wanted |= select.EPOLLOUT
+        self._epoll.modify(connection.fileno(), wanted)
+
+    # Ends.
+
+    def expire(self, now: Instant) -> None:
+        """Strangers that say nothing, and those that do not take their last words."""
+        for connection in list(self._strangers.values()):
+            if now - connection.since < HELLO_US:
+                break
+            self.counts["no_hello"] += 1
+            self._drop(connection)
+        for connection in list(self._closing):
+            if now >= self._closing[connection]:
+                self._drop(connection)
+
+    def stop_reading(self) -> None:
+        """Nothing more is taken from anybody."""
+        self.letting_in = False
+        for connection in self:
+            connection.reading = False
+            self._watch(connection)
+
+    def say_goodbye(self, reason: str) -> None:
+        """To everybody, before the node hears that they end."""
+        for connection in self:
+            self._put(connection, pack_frame(Close(reason)))
+            self._by_session.pop(connection.session)
+            self._close(connection)
+            self._ask(Disconnect(connection.session))
+
+    def _close(self, connection: Connection) -> None:
+        connection.state = CLOSING
+        self._closing[connection] = clock() + LAST_WORDS_US
+
+    def _end(self, connection: Connection, reason: str) -> None:
+        """The node has closed its session; what it was told last still goes out, if it goes."""
+        self.counts[f"closed: {reason}"] += 1
+        self._by_session.pop(connection.session, None)
+        connection.reading = True
+        self._close(connection)
+
+    def _cut_off(self, connection: Connection) -> None:
+        """The node bounds what it says to a client, but not answers and the bytes of views."""
+        self._put(connection, pack_frame(Close("slow")))
+        self._end(connection, "slow")
+        self._ask(Disconnect(connection.session))
+
+    def _refuse(self, connection: Connection, code: str, what: str, remedy: str) -> None:
+        self.counts[code] += 1
+        if connection.state == OPEN:
+            self._by_session.pop(connection.session)
+            self._ask(Disconnect(connection.session))
+        self._close(connection)
+        self._put(connection, pack_frame(Refuse(code, what[:4096], remedy, "")))
+        self._put(connection, pack_frame(Close(code)))
+
+    def _lose(self, connection: Connection, why: str) -> None:
+        """The other end is gone."""
+        self.counts[f"lost: {why}"] += 1
+        if connection.session in self._by_session:
+            del self._by_session[connection.session]
+            self._ask(Disconnect(connection.session))
+        self._drop(connection)
+
+    def _drop(self, connection: Connection) -> None:
+        file = connection.fileno()
+        if file < 0:
+            return
+        self._unwritten.pop(file, None)
+        self._strangers.pop(file, None)
+        self._closing.pop(connection, None)
+        del self._by_file[file]
+        self._epoll.unregister(file)
+        connection.close()
+
+    def close(self) -> None:
+        for connection in list(self._by_file.values()):
+            self._drop(connection)
+        os.close(self._spare)

@@ -1,0 +1,1 @@
+"""The configuration file: declared, read, checked and shown."""

@@ -1,0 +1,210 @@
+"""The configuration of a cluster, as a daemon uses it.
+
+load(path)     the file, checked; ConfigFindings with everything that is wrong
+parse(text)    the same without looking at the disk
+examine(text)  what is wrong and what is only odd, without an exception
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from antiphon.core.errors import UsageError
+from antiphon.core.ids import DaemonId
+from antiphon.daemon.config.checks import (
+    all_on_loopback,
+    check_clients,
+    check_daemons,
+    check_encryption,
+    check_files,
+)
+from antiphon.daemon.config.declaration import (
+    BY_DEFAULT,
+    AccessEntry,
+    Clients,
+    Cluster,
+    DaemonEntry,
+    Limits,
+    Log,
+    Network,
+    Records,
+)
+from antiphon.daemon.config.findings import ConfigFindings, Finding
+from antiphon.daemon.config.places import Places, usual_places
+from antiphon.daemon.config.reading import Notes, Values, read_list, read_tables, read_toml
+from antiphon.daemon.config.settings import (
+    TABLES_OF_SETTINGS,
+    build_settings,
+    check_settings,
+)
+from antiphon.daemon.config.writing import write_toml
+from antiphon.protocol.presets import NodeSettings
+from antiphon.wire.packet import WIRE_VERSION
+
+ID_SPACE = 10**6
+PACKET_BYTES = 1400
+PACKET_BYTES_ON_LOOPBACK = 8900
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    cluster: Cluster
+    daemons: tuple[DaemonEntry, ...]
+    network: Network
+    limits: Limits
+    records: Records
+    log: Log
+    clients: Clients
+    access: tuple[AccessEntry, ...]
+    """In the order of the file: the first that matches decides."""
+
+    timeouts: Mapping[str, int | None]
+    tuning: Mapping[str, int | None]
+    """None where the preset's number holds."""
+
+    warnings: tuple[Finding, ...] = ()
+
+    def daemon(self, name: str) -> DaemonEntry:
+        for daemon in self.daemons:
+            if daemon.name == name:
+                return daemon
+        names = ", ".join(daemon.name for daemon in self.daemons)
+        raise UsageError("unknown_daemon", f"no daemon is called {name!r}", f"use one of {names}")
+
+    @property
+    def encrypted(self) -> bool:
+        return bool(self.cluster.key_file)
+
+    @property
+    def packet_bytes(self) -> int:
+        if self.network.packet_bytes:
+            return self.network.packet_bytes
+        return PACKET_BYTES_ON_LOOPBACK if all_on_loopback(self.daemons) else PACKET_BYTES
+
+    def node_settings(self, me: str) -> NodeSettings:
+        """What the node of the daemon called `me` runs with."""
+        self.daemon(me)
+        return build_settings(self, self.cluster_hash())
+
+    def cluster_hash(self, wire_version: int = WIRE_VERSION) -> int:
+        """Of what all must share and nothing else: the rest may differ while a reload goes
+        around. Each wire version has its own, so that a daemon can speak two of them."""
+        shared = (str(wire_version), self.cluster.name, self.daemons[0].site)
+        return _hash("\0".join(shared), b"cluster")
+
+    def effective_toml(self) -> str:
+        """A file that says everything and means the same."""
+        return write_toml(self)
+
+
+def load(path: Path, places: Places | None = None) -> Config:
+    """The file at `path`, or ConfigFindings."""
+    return _config(examine_file(path, places))
+
+
+def parse(text: str, source_name: str, places: Places | None = None) -> Config:
+    """A text, or ConfigFindings; paths in it are relative to the current folder."""
+    return _config(examine(text, source_name, Path(), places))
+
+
+Examined = tuple[Config | None, tuple[Finding, ...]]
+"""A configuration if it can be used, and all findings."""
+
+
+def examine_file(path: Path, places: Places | None = None) -> Examined:
+    try:
+        text = path.read_bytes().decode()
+    except OSError as error:
+        what = f"cannot be read: {(error.strerror or str(error)).lower()}"
+        return None, (Finding(str(path), 0, "", what, "name a file that can be read"),)
+    except UnicodeDecodeError:
+        return None, (Finding(str(path), 0, "", "is not UTF-8", "write it as UTF-8"),)
+    return examine(text, str(path), path.absolute().parent, places, files=True)
+
+
+def examine(
+    text: str, source: str, folder: Path, places: Places | None = None, files: bool = False
+) -> Examined:
+    """With `files`, those that it names are looked at too."""
+    raw = read_toml(source, text)
+    if isinstance(raw, Finding):
+        return None, (raw,)
+    notes = Notes(source, text)
+    tables = read_tables(notes, raw, folder)
+    rows = read_list(notes, raw, "daemon", folder)
+    access = read_list(notes, raw, "access", folder)
+    if not rows:
+        notes.add(("daemon",), "no daemon is listed", "add a table [[daemon]] for each")
+    found = _made(tables, rows, access, places or usual_places())
+    _check(notes, found, files)
+    if notes.broken:
+        return None, notes.sorted()
+    config = Config(**found, warnings=notes.sorted())
+    return config, config.warnings
+
+
+def daemon_id(name: str) -> DaemonId:
+    """The same on every machine and for ever; never 0, which is nobody's. Short, for people
+    read it in private group names; two that fall together are found when the file is read."""
+    return DaemonId(_hash(name, b"daemon") % ID_SPACE + 1)
+
+
+def _config(examined: Examined) -> Config:
+    config, findings = examined
+    if config is None:
+        raise ConfigFindings(finding for finding in findings if not finding.warning)
+    return config
+
+
+def _made(
+    tables: dict[str, Values | None],
+    rows: list[Values | None],
+    access: list[Values | None],
+    places: Places,
+) -> dict[str, Any]:
+    """The fields of a Config; None in place of what cannot be used."""
+    cluster = tables["cluster"]
+    name = cluster["name"] if cluster else ""
+    for row in rows:
+        if row is not None:
+            row["id"] = row["id"] or daemon_id(row["name"])
+            if row["socket"] == BY_DEFAULT:
+                row["socket"] = str(places.runtime / f"{name}.{row['name']}.sock")
+    records = tables["records"]
+    if records and records["directory"] == BY_DEFAULT:
+        records["directory"] = str(places.state / name / "records")
+    kinds = {
+        **{"cluster": Cluster, "network": Network, "limits": Limits},
+        **{"records": Records, "log": Log, "clients": Clients},
+    }
+    made: dict[str, Any] = {}
+    for table, kind in kinds.items():
+        values = tables[table]
+        made[table] = None if values is None else kind(**values)
+    made["daemons"] = tuple(None if row is None else DaemonEntry(**row) for row in rows)
+    made["access"] = tuple(None if row is None else AccessEntry(**row) for row in access)
+    return made | {"timeouts": tables["timeouts"], "tuning": tables["tuning"]}
+
+
+def _check(notes: Notes, found: dict[str, Any], files: bool) -> None:
+    """Whatever can be checked in spite of what is broken."""
+    cluster, clients = found["cluster"], found["clients"]
+    daemons = [(place, one) for place, one in enumerate(found["daemons"]) if one is not None]
+    if daemons:
+        check_daemons(notes, daemons)
+    if daemons and cluster is not None:
+        check_encryption(notes, cluster, daemons)
+    if clients is not None:
+        check_clients(notes, clients)
+    if files and cluster is not None and clients is not None:
+        check_files(notes, cluster, clients)
+    if not notes.broken_in(TABLES_OF_SETTINGS):
+        sound = {"daemons": tuple(one for _, one in daemons), "access": ()}
+        check_settings(notes, Config(**found | sound))
+
+
+def _hash(text: str, purpose: bytes) -> int:
+    digest = blake2b(text.encode(), digest_size=8, person=b"antiphon " + purpose).digest()
+    return int.from_bytes(digest)

@@ -1,0 +1,219 @@
+"""Every key of the configuration file, declared once: kind, default, and what a change takes.
+
+A field's text is what docs/configuration.md says about it. A change of a key that is marked
+`restart` is refused by a reload; all others are taken by one.
+"""
+
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
+
+from antiphon.core.ids import DaemonId
+from antiphon.core.machine import SECOND
+from antiphon.core.trace import Level
+from antiphon.daemon.config.addresses import LOOPBACK, Address
+from antiphon.daemon.config.amounts import KIB
+from antiphon.daemon.config.values import (
+    ADDRESS,
+    IDENTITY,
+    LISTENING,
+    MODE,
+    MULTICAST,
+    NAMED,
+    PACKET_BYTES,
+    PATTERN,
+    SIZE,
+    SOMEBODIES,
+    TEXT,
+    TIME,
+    Kind,
+    choice,
+    count,
+    several,
+)
+from antiphon.protocol.sessions.settings import SessionSettings
+
+CLIENT_PORT = 4803
+FROM_NAME = 0
+"""No id was given: it is made from the name."""
+
+BY_DEFAULT = "\0"
+"""No path was given: it is made from the names. No path that is given holds this sign."""
+
+REQUIRED = object()
+SESSIONS = SessionSettings()
+WEEK_US = 7 * 24 * 60 * 60 * SECOND
+COUNT_MAX = 1_000_000
+
+
+class Key(NamedTuple):
+    kind: Kind
+    default: Any = REQUIRED
+    restart: bool = False
+    is_path: bool = False
+    """Relative to the folder of the file."""
+
+
+def key(
+    kind: Kind, default: Any = REQUIRED, *, restart: bool = False, is_path: bool = False
+) -> Any:
+    declared = {"key": Key(kind, default, restart, is_path)}
+    if default is REQUIRED:
+        return field(metadata=declared)
+    return field(default=default, metadata=declared)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    name: str = key(NAMED, restart=True)
+    """Daemons of another name are refused."""
+
+    key_file: str = key(TEXT, "", is_path=True)
+    """Keys for the encryption between daemons, made by `antiphon keys new`."""
+
+    encryption: str = key(choice("auto", "off"), "auto")
+    """`auto`: daemons that are not all on loopback must have a key file. `off`: they need none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonEntry:
+    name: str = key(NAMED, restart=True)
+    """Its own, in the whole cluster."""
+
+    id: DaemonId = key(IDENTITY, FROM_NAME, restart=True)
+    """What packets and records call it; made from the name if not said."""
+
+    address: Address = key(ADDRESS, restart=True)
+    """Where other daemons reach it by UDP: `host:port` or `[IPv6]:port`."""
+
+    clients: tuple[Address, ...] = key(LISTENING, (Address(LOOPBACK, CLIENT_PORT),), restart=True)
+    """Where it listens for clients by TCP. A bare port is on loopback; `0.0.0.0:4803` is on all
+    interfaces; `[]` turns it off."""
+
+    socket: str = key(TEXT, BY_DEFAULT, restart=True, is_path=True)
+    """Unix socket for clients; `""` turns it off. If not said, it is
+    `CLUSTER.DAEMON.sock` in the runtime directory."""
+
+    site: str = key(NAMED, "main", restart=True)
+    """The same for all: several sites are for the wide area, which is to come."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    packet_bytes: int = key(PACKET_BYTES, 0, restart=True)
+    """Of a packet between daemons. `auto`: 1400, and 8900 if all daemons are on loopback."""
+
+    multicast: Address | None = key(MULTICAST, None, restart=True)
+    """IP multicast group and port; used where it is found to work."""
+
+    offload: str = key(choice("auto", "off"), "auto", restart=True)
+    """Segmentation and receive offload: `auto` uses what the kernel has."""
+
+    preset: str = key(choice("lan", "wan"), "lan", restart=True)
+    """Which timeouts and tuning hold where the file says nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    sessions: int = key(count(1, 65_536), SESSIONS.sessions_max)
+    """Clients of one daemon at one time."""
+
+    groups: int = key(count(1, 65_536), SESSIONS.memberships_max)
+    """Groups joined by all clients of one daemon together."""
+
+    backlog: int = key(count(1, COUNT_MAX), SESSIONS.backlog_max)
+    """News that a client has not taken; from here it is cut off."""
+
+    backlog_bytes: int = key(SIZE, SESSIONS.backlog_bytes_max)
+    """And bytes of messages among them."""
+
+    queue_bytes_low: int = key(SIZE, SESSIONS.queue_bytes_low)
+    """Below this a paused client may go on."""
+
+    queue_bytes_high: int = key(SIZE, SESSIONS.queue_bytes_high)
+    """A client with so much waiting to be sent is asked to pause."""
+
+    queue_bytes: int = key(SIZE, SESSIONS.queue_bytes_max)
+    """One that submits on regardless is refused from here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Records:
+    level: str = key(choice(*Level), Level.VIEWS.value)
+    """How much is recorded."""
+
+    directory: str = key(TEXT, BY_DEFAULT, is_path=True)
+    """If not said, `CLUSTER/records` in the state directory."""
+
+    max_bytes: int = key(SIZE, KIB**3)
+    """Of one daemon's records; the oldest are deleted."""
+
+    max_age: int = key(TIME, WEEK_US)
+    """Older records are deleted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log:
+    format: str = key(choice("text", "json"), "text")
+    """For people, or one JSON object a line."""
+
+    level: str = key(choice("debug", "info", "warning", "error"), "info")
+    """Less important lines are not written."""
+
+    file: str = key(TEXT, "", is_path=True)
+    """`""` is standard error."""
+
+    max_bytes: int = key(SIZE, KIB**3)
+    """Of the log and its predecessors; the oldest are deleted."""
+
+    max_age: int = key(TIME, WEEK_US)
+    """Older ones are deleted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clients:
+    tokens_file: str = key(TEXT, "", is_path=True)
+    """A line for each client, its name and its secret. If said, TCP clients need one of them
+    or a certificate."""
+
+    tls_certificate: str = key(TEXT, "", is_path=True)
+    """If said, TCP clients speak TLS."""
+
+    tls_key: str = key(TEXT, "", is_path=True)
+    """Of the certificate."""
+
+    tls_client_ca: str = key(TEXT, "", is_path=True)
+    """Clients may prove who they are by a certificate that this authority has signed."""
+
+    unix_mode: int = key(MODE, 0o660, restart=True)
+    """Mode of the Unix socket: who may connect there."""
+
+    admin: tuple[str, ...] = key(SOMEBODIES, ("uid:*",))
+    """Who may stop, reload and partition: `unix`, `uid:N`, `token:NAME`, `tls:NAME`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessEntry:
+    group: str = key(PATTERN)
+    """A group, or a pattern such as `orders.*`."""
+
+    who: tuple[str, ...] = key(SOMEBODIES)
+    """`*`, `unix`, `uid:N`, `token:NAME`, `tls:NAME`; names may be patterns."""
+
+    may: tuple[str, ...] = key(several(choice("join", "send")))
+    """`join`, `send`, both, or `[]` for neither."""
+
+
+TABLES: dict[str, type[Any]] = {
+    "cluster": Cluster,
+    "network": Network,
+    "limits": Limits,
+    "records": Records,
+    "log": Log,
+    "clients": Clients,
+}
+LISTS: dict[str, type[Any]] = {"daemon": DaemonEntry, "access": AccessEntry}
+"""Tables that may be there several times."""
+
+
+def keys_of(table: type[Any]) -> dict[str, Key]:
+    return {each.name: each.metadata["key"] for each in fields(table)}

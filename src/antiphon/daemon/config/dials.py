@@ -1,0 +1,88 @@
+"""[timeouts] and [tuning]: one key for each number of the protocol's settings.
+
+The keys are made from the settings themselves, so that there is none without a key. Times lose
+their unit: token_loss_us is the key token_loss.
+"""
+
+from dataclasses import fields, replace
+from typing import Any, NamedTuple
+
+from antiphon.core.machine import MILLISECOND, SECOND
+from antiphon.daemon.config.declaration import COUNT_MAX, Key
+from antiphon.daemon.config.values import TIMEOUT, count
+from antiphon.protocol.presets import LAN, NodeSettings
+
+WAN = replace(
+    LAN,
+    pause_us=500 * MILLISECOND,
+    stream=replace(
+        LAN.stream,
+        # A rotation takes as long as a way around the world: more may be under way.
+        ring_packets_max=640,
+        member_packets_max=160,
+        window_packets_low=1_600,
+        window_packets_max=6_400,
+        delay_us_max=100 * MILLISECOND,
+        token_rest_us_min=5 * MILLISECOND,
+        token_rest_us_max=200 * MILLISECOND,
+        token_repeat_us=150 * MILLISECOND,
+        token_loss_us=1_500 * MILLISECOND,
+        receive_failure_us=10 * SECOND,
+        blocked_window_us=8 * SECOND,
+        partial_life_us=1 * SECOND,
+        pull_us=150 * MILLISECOND,
+    ),
+    membership=replace(
+        LAN.membership,
+        hello_us=150 * MILLISECOND,
+        hello_slow_us=800 * MILLISECOND,
+        hello_gap_us=20 * MILLISECOND,
+        hear_us=2_600 * MILLISECOND,
+        hear_alert_us=800 * MILLISECOND,
+        settle_us=350 * MILLISECOND,
+        calm_us=4 * SECOND,
+        repeat_us=150 * MILLISECOND,
+        attempt_us=2_500 * MILLISECOND,
+        penalty_us=1 * SECOND,
+    ),
+)
+PRESETS: dict[str, NodeSettings] = {"lan": LAN, "wan": WAN}
+
+NODE, STREAM, MEMBERSHIP = "node", "stream", "membership"
+
+
+class Dial(NamedTuple):
+    """Where the number of a key goes."""
+
+    layer: str
+    field: str
+
+
+def _dials(times: bool) -> dict[str, Dial]:
+    found = {"pause": Dial(NODE, "pause_us")} if times else {}
+    for layer in (STREAM, MEMBERSHIP):
+        for each in fields(getattr(LAN, layer)):
+            is_told_elsewhere = each.name == "packet_bytes"
+            if ("_us" in each.name) == times and not is_told_elsewhere:
+                found[each.name.replace("_us", "")] = Dial(layer, each.name)
+    return found
+
+
+def setting(preset: NodeSettings, dial: Dial) -> int:
+    layer: Any = preset if dial.layer == NODE else getattr(preset, dial.layer)
+    value = getattr(layer, dial.field)
+    assert isinstance(value, int)
+    return value
+
+
+DIALS = {"timeouts": _dials(times=True), "tuning": _dials(times=False)}
+
+KEYS = {
+    "timeouts": {name: Key(TIMEOUT, None, True) for name in DIALS["timeouts"]},
+    "tuning": {
+        # Only what is off by default may be turned off.
+        name: Key(count(min(1, setting(LAN, dial)), COUNT_MAX), None, True)
+        for name, dial in DIALS["tuning"].items()
+    },
+}
+"""The default is the preset's."""

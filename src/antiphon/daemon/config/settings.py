@@ -1,0 +1,104 @@
+"""From the file's keys to the settings of the protocol, and their complaints back to keys."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from antiphon.core.errors import ConfigError
+from antiphon.core.trace import Level
+from antiphon.daemon.config.dials import DIALS, MEMBERSHIP, NODE, PRESETS, STREAM
+from antiphon.daemon.config.findings import Path
+from antiphon.daemon.config.reading import Notes
+from antiphon.protocol.presets import NodeSettings
+from antiphon.protocol.sessions.access import AccessRule
+from antiphon.protocol.sessions.settings import SessionSettings
+
+if TYPE_CHECKING:
+    from antiphon.daemon.config.config import Config
+
+LIMITS = {
+    "sessions": "sessions_max",
+    "groups": "memberships_max",
+    "backlog": "backlog_max",
+    "backlog_bytes": "backlog_bytes_max",
+    "queue_bytes_low": "queue_bytes_low",
+    "queue_bytes_high": "queue_bytes_high",
+    "queue_bytes": "queue_bytes_max",
+}
+"""A key of [limits] and the setting it is."""
+
+PATHS: dict[str, Path] = {
+    "packet_bytes": ("network", "packet_bytes"),
+    **{field: ("limits", key) for key, field in LIMITS.items()},
+    **{dial.field: (table, key) for table, dials in DIALS.items() for key, dial in dials.items()},
+}
+"""Where a setting stands in the file."""
+
+TABLES_OF_SETTINGS = {str(path[0]) for path in PATHS.values()}
+"""If one of these is broken, what its numbers mean together cannot be said."""
+
+
+def build_settings(config: "Config", cluster: int) -> NodeSettings:
+    """ConfigError if they do not fit each other."""
+    settings = PRESETS[config.network.preset]
+    for build in _layers(config):
+        settings = build(settings)
+    daemons = tuple(sorted(daemon.id for daemon in config.daemons))
+    return replace(settings, cluster=cluster, daemons=daemons, level=Level(config.records.level))
+
+
+def check_settings(notes: Notes, config: "Config") -> None:
+    """What is wrong in one layer does not hide what is wrong in another."""
+    settings = PRESETS[config.network.preset]
+    for build in _layers(config):
+        try:
+            settings = build(settings)
+        except ConfigError as error:
+            path = PATHS[error.key]
+            notes.add(path, _with_keys(error.what), _with_keys(error.remedy))
+
+
+Build = Callable[[NodeSettings], NodeSettings]
+
+
+def _layers(config: "Config") -> Iterator[Build]:
+    """Each layer's step from the preset to what the file says."""
+    stream = {**_turned(config, STREAM), "packet_bytes": config.packet_bytes}
+    membership = _turned(config, MEMBERSHIP)
+    yield lambda old: replace(old, stream=replace(old.stream, **stream))
+    yield lambda old: replace(old, membership=replace(old.membership, **membership))
+    yield lambda old: replace(old, sessions=_sessions(config))
+    yield lambda old: replace(old, **_turned(config, NODE))
+
+
+def _turned(config: "Config", layer: str) -> dict[str, Any]:
+    """The numbers of a layer that the file gives."""
+    values = {**config.timeouts, **config.tuning}
+    return {
+        dial.field: values[key]
+        for dials in DIALS.values()
+        for key, dial in dials.items()
+        if dial.layer == layer and values[key] is not None
+    }
+
+
+def _sessions(config: "Config") -> SessionSettings:
+    rules = tuple(
+        AccessRule(entry.group, entry.who, "join" in entry.may, "send" in entry.may)
+        for entry in config.access
+    )
+    limits: dict[str, Any] = {
+        setting: getattr(config.limits, key) for key, setting in LIMITS.items()
+    }
+    return SessionSettings(**limits, rules=rules)
+
+
+def _with_keys(text: str) -> str:
+    """Settings by the names that the file has for them."""
+
+    def key(word: re.Match[str]) -> str:
+        path = PATHS.get(word[0])
+        return str(path[-1]) if path else word[0]
+
+    return re.sub(r"\w+", key, text)

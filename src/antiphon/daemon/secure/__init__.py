@@ -1,0 +1,1 @@
+"""Sealed datagrams between the daemons of one cluster, and the keys for them."""

@@ -1,0 +1,193 @@
+"""A cluster of real daemons on loopback, each a process of its own.
+
+For `antiphon up`, for benches and tests: no configuration is needed, one is written.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from antiphon.core.errors import UsageError
+
+NAMES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+CLIENT_PORT = 4803
+START_SECONDS = 20.0
+
+
+def daemon_name(number: int) -> str:
+    return NAMES[number] if number < len(NAMES) else f"d{number + 1}"
+
+
+class LocalDaemon:
+    """One daemon of a local cluster: where it is, and its process while it runs."""
+
+    def __init__(self, name: str, udp_port: int, client_port: int, directory: Path) -> None:
+        self.name = name
+        self.udp_port = udp_port
+        self.client_port = client_port
+        self.socket = directory / f"{name}.sock"
+        self.log = directory / f"{name}.log"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        """For `antiphon.connect`."""
+        return f"{self.client_port}@127.0.0.1"
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+
+class LocalCluster:
+    """`with LocalCluster(3, directory) as cluster:` runs three daemons until the end of the
+    block. Ports are free ones unless `client_port` says where the first is to be."""
+
+    def __init__(
+        self,
+        count: int,
+        directory: Path,
+        *,
+        client_port: int = 0,
+        level: str = "views",
+        extra: str = "",
+        wrapper: Sequence[str] = (),
+        log_to_files: bool = True,
+    ) -> None:
+        if not 1 <= count <= 64:
+            raise UsageError("bad_count", f"{count} daemons", "use 1 to 64")
+        self.directory = directory
+        self.config = directory / "cluster.toml"
+        self._wrapper = wrapper
+        self._log_to_files = log_to_files
+        udp = free_ports(count, socket.SOCK_DGRAM)
+        tcp = (
+            list(range(client_port, client_port + count))
+            if client_port
+            else free_ports(count, socket.SOCK_STREAM)
+        )
+        self.daemons = [
+            LocalDaemon(daemon_name(number), udp[number], tcp[number], directory)
+            for number in range(count)
+        ]
+        directory.mkdir(parents=True, exist_ok=True)
+        self.config.write_text(self._text(level, extra))
+
+    def _text(self, level: str, extra: str) -> str:
+        lines = ['[cluster]\nname = "local"\n']
+        for daemon in self.daemons:
+            lines.append(
+                f"[[daemon]]\n"
+                f'name = "{daemon.name}"\n'
+                f'address = "127.0.0.1:{daemon.udp_port}"\n'
+                f'clients = ["127.0.0.1:{daemon.client_port}"]\n'
+                f'socket = "{daemon.socket.name}"\n'
+            )
+        lines.append(f'[records]\nlevel = "{level}"\ndirectory = "records"\n')
+        if "[clients]" not in extra:
+            lines.append('[clients]\nadmin = ["*"]\n')
+        return "\n".join([*lines, extra])
+
+    def __enter__(self) -> "LocalCluster":
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def addresses(self) -> list[str]:
+        return [daemon.address for daemon in self.daemons]
+
+    def daemon(self, name: str) -> LocalDaemon:
+        return next(daemon for daemon in self.daemons if daemon.name == name)
+
+    def start(self, names: Iterable[str] = ()) -> None:
+        """All, or these; returns when clients can connect to them."""
+        wanted = set(names) or {daemon.name for daemon in self.daemons}
+        chosen = [daemon for daemon in self.daemons if daemon.name in wanted]
+        for daemon in chosen:
+            self._launch(daemon)
+        for daemon in chosen:
+            self._await(daemon)
+
+    def _launch(self, daemon: LocalDaemon) -> None:
+        command = [*self._wrapper, sys.executable, "-m", "antiphon", "daemon"]
+        command += ["--config", str(self.config), "--name", daemon.name]
+        with daemon.log.open("ab") as log:
+            target = log if self._log_to_files else None
+            # A group of its own: Ctrl-C at a terminal is ours to pass on.
+            daemon.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=target, stderr=target, process_group=0
+            )
+
+    def _await(self, daemon: LocalDaemon) -> None:
+        until = time.monotonic() + START_SECONDS
+        while time.monotonic() < until:
+            if not daemon.alive:
+                break
+            try:
+                socket.create_connection(("127.0.0.1", daemon.client_port), 1).close()
+            except OSError:
+                time.sleep(0.02)
+                continue
+            return
+        said = daemon.log.read_text().splitlines() if self._log_to_files else []
+        raise UsageError(
+            "daemon_failed",
+            f"daemon {daemon.name} did not start: {said[-1] if said else 'it said nothing'}",
+            f"see {daemon.log}",
+        )
+
+    def signal(self, name: str, number: signal.Signals) -> None:
+        os.kill(self.daemon(name).pid, number)
+
+    def kill(self, name: str) -> None:
+        """As a crash: at once."""
+        daemon = self.daemon(name)
+        assert daemon.process is not None
+        daemon.process.kill()
+        daemon.process.wait()
+
+    def stop(self, seconds: float = 10.0) -> list[int]:
+        """All, cleanly, if they can; their exit codes."""
+        running = [daemon for daemon in self.daemons if daemon.alive]
+        for daemon in running:
+            os.kill(daemon.pid, signal.SIGCONT)
+            os.kill(daemon.pid, signal.SIGTERM)
+        codes = []
+        until = time.monotonic() + seconds
+        for daemon in running:
+            assert daemon.process is not None
+            try:
+                codes.append(daemon.process.wait(max(0.1, until - time.monotonic())))
+            except subprocess.TimeoutExpired:
+                daemon.process.kill()
+                codes.append(daemon.process.wait())
+        return codes
+
+
+def free_ports(count: int, kind: int) -> list[int]:
+    """Ports that were free a moment ago."""
+    held = [socket.socket(socket.AF_INET, kind) for _ in range(count)]
+    try:
+        for one in held:
+            one.bind(("127.0.0.1", 0))
+        return [int(one.getsockname()[1]) for one in held]
+    finally:
+        for one in held:
+            one.close()
