@@ -17,7 +17,7 @@ $(ANTIPHON) sim changes --seeds 0:20
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test soak sim docs clean environment style
+.PHONY: help demo check test soak chaos sim docs clean environment style
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,9 @@ test: style ## check, and every other test and the seeds
 
 soak: environment ## everything that takes long, going on where it was stopped
 	$(ANTIPHON) soak
+
+chaos: environment ## real daemons and clients under faults for three minutes; needs root
+	$(ANTIPHON) chaos --seconds 180
 
 sim: environment ## replay one seed: make sim SEED=7
 	$(ANTIPHON) sim --seed $(SEED)

@@ -83,9 +83,11 @@ class ClientRecords:
             self._waiting.append(Waiting(row, None))
         self._write_settled()
 
-    def settle(self, change: Change) -> None:
-        self._under_way.discard(change)
-        self._write_settled()
+    def settle(self, change: Change | None, what: str) -> None:
+        """It has been ordered, if it is under way: the request comes before its effect."""
+        if change is not None and change.what == what:
+            self._under_way.discard(change)
+            self._write_settled()
 
     def refuse(self, change: Change) -> None:
         """It never was: later rows have one number less."""

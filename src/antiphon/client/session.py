@@ -340,6 +340,7 @@ class ClientSession:
         group = frame.group
         view = View(group, frame.id, members, frame.together, frame.cause, frame.evidence)
         if self._records is not None:
+            self._records.settle(self.changes.get(group), JOIN)
             self._records.view(view, self.joined.get(group))
         self.joined[group] = view
         self._tell(view)
@@ -349,6 +350,7 @@ class ClientSession:
         view = self.joined.pop(group, None)
         self.last.forget(group)
         if self._records is not None and view is not None:
+            self._records.settle(self.changes.get(group), LEAVE)
             self._records.left(group, view)
         self._tell(Left(group))
         self._settle(LEAVE, group, None)
@@ -361,7 +363,7 @@ class ClientSession:
         del self.changes[group]
         self.numbering.settle(change)
         if self._records is not None:
-            self._records.settle(change)
+            self._records.settle(change, what)
         self.outcomes.append(Outcome((what, group), value))
         self._crossed(group, value, refused=False)
 

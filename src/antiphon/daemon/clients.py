@@ -136,14 +136,17 @@ class Clients:
             self._refuse(connection, error.reason, str(error), "use the client library")
 
     def _read(self, connection: Connection) -> None:
-        if connection.state == NEW and self.tls and connection.starts_with_tls():
+        is_plain = connection.state == NEW and not connection.is_private
+        if is_plain and self.tls and connection.starts_with_tls():
             connection.wrap(self.tls)
         if connection.state == TLS_HANDSHAKE and not connection.shake_hands():
             return
         data = connection.read()
         if not data or connection.state == CLOSING:
             return
-        for frame in connection.reader.feed(data):
+        frames = connection.reader.feed(data)
+        connection.note_frames(len(frames))
+        for frame in frames:
             if connection.state == OPEN:
                 request = request_of(connection.session, frame)
                 if isinstance(request, Query):
@@ -323,14 +326,15 @@ class Clients:
         self._drop(connection)
 
     def _drop(self, connection: Connection) -> None:
-        file = connection.fileno()
-        if file < 0:
-            return
+        file = connection.file
+        if self._by_file.get(file) is not connection:
+            return  # dropped before; the number may be another's by now
         self._unwritten.pop(file, None)
         self._strangers.pop(file, None)
         self._closing.pop(connection, None)
         del self._by_file[file]
-        self._epoll.unregister(file)
+        if connection.fileno() == file:
+            self._epoll.unregister(file)
         connection.close()
 
     def close(self) -> None:

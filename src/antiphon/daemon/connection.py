@@ -8,8 +8,10 @@ from typing import Any
 from antiphon.daemon.native import NativeReader
 
 READ_BYTES = 65_536
-READS_MAX = 4
-"""In one turn: then others get theirs."""
+READ_BYTES_SMALL = 8_192
+FRAMES_MANY = 64
+"""A client that sends many frames in few bytes is read in small portions: each frame costs
+the daemon the same, and others want their turn."""
 
 WRITE_BYTES = 262_144
 SEND_BUFFER_BYTES = 1 << 20
@@ -27,12 +29,14 @@ class Connection:
 
     __slots__ = (
         "socket",
+        "file",
         "who",
         "state",
         "session",
         "reader",
         "since",
         "reading",
+        "_read_bytes",
         "_waiting",
         "_waiting_bytes",
         "_marks",
@@ -47,12 +51,16 @@ class Connection:
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             accepted.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self.socket = accepted
+        self.file = accepted.fileno()
+        """Its number, also when the socket is closed."""
+
         self.who = who
         self.state = NEW
         self.session = 0
         self.reader = NativeReader()
         self.since = now
         self.reading = True
+        self._read_bytes = READ_BYTES
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
         self._marks: deque[tuple[int, int]] = deque()
@@ -107,9 +115,9 @@ class Connection:
     def read(self) -> bytes:
         """What is there, within reason; empty if nothing is."""
         pieces: list[bytes] = []
-        for _ in range(READS_MAX):
+        while True:
             try:
-                piece = self.socket.recv(READ_BYTES)
+                piece = self.socket.recv(self._read_bytes)
             except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
                 break
             except OSError as error:
@@ -119,9 +127,13 @@ class Connection:
                     break  # the end is read again in the next turn
                 raise Gone("disconnected")
             pieces.append(piece)
-            if len(piece) < READ_BYTES and not isinstance(self.socket, ssl.SSLSocket):
+            # What TLS has read ahead no turn of the loop would tell us of.
+            if not isinstance(self.socket, ssl.SSLSocket) or not self.socket.pending():
                 break
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def note_frames(self, count: int) -> None:
+        self._read_bytes = READ_BYTES_SMALL if count > FRAMES_MANY else READ_BYTES
 
     # Out.
 

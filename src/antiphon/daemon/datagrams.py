@@ -75,6 +75,7 @@ class Datagrams:
     def silence(self, daemons: Iterable[DaemonId]) -> None:
         """Neither send to these nor hear them: a drill."""
         self._silenced = frozenset(daemons)
+        self.reach(self._reached)
 
     @property
     def reached(self) -> frozenset[DaemonId]:

@@ -51,4 +51,5 @@ class Reach:
 
     def reached(self, now: Instant) -> frozenset[DaemonId]:
         answered = self._answered.items()
-        return frozenset(daemon for daemon, at in answered if now - at <= BELIEVED_US)
+        self._answered = {daemon: at for daemon, at in answered if now - at <= BELIEVED_US}
+        return frozenset(self._answered)

@@ -104,7 +104,12 @@ def _session(row: Record) -> SessionKey:
 def _session_rows(story: list[Placed], daemons: list[Placed]) -> list[Placed]:
     """A client's story with its daemon's places, and what only the daemon can tell."""
     kept = [*_news(story, daemons)]
-    kept += [(place, row) for place, row in story if row.kind in REQUESTS]
+    changes = {row.first for _, row in daemons if row.kind is Kind.SUBMIT and row.detail == CHANGE}
+    kept += [
+        (place, row)
+        for place, row in story
+        if row.kind in REQUESTS and not (row.detail == CHANGE and row.first in changes)
+    ]
     kept += _requests_beyond(story, daemons)
     closes = [one for one in (*story, *daemons) if one[1].kind is Kind.CLOSE]
     # The end is told by whoever saw it first: others may have heard of it before the client.

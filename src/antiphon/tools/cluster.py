@@ -11,11 +11,15 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from random import randrange
 
 from antiphon.core.errors import UsageError
 
 NAMES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 CLIENT_PORT = 4803
+PORTS = (15_000, 32_000)
+"""Below those that Linux gives to clients."""
+
 START_SECONDS = 20.0
 
 
@@ -182,12 +186,15 @@ class LocalCluster:
 
 
 def free_ports(count: int, kind: int) -> list[int]:
-    """Ports that were free a moment ago."""
-    held = [socket.socket(socket.AF_INET, kind) for _ in range(count)]
-    try:
-        for one in held:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in held]
-    finally:
-        for one in held:
-            one.close()
+    """Ports that were free a moment ago. Not those that the system gives to whoever asks for
+    any: one of them would be taken before the daemon binds it."""
+    found: set[int] = set()
+    while len(found) < count:
+        port = randrange(*PORTS)
+        with socket.socket(socket.AF_INET, kind) as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        found.add(port)
+    return list(found)

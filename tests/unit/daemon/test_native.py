@@ -1,0 +1,144 @@
+"""The client protocol at the daemon's end."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiphon.core import effects
+from antiphon.core.errors import DecodeError
+from antiphon.core.ids import ConfigId, DaemonId, Incarnation, SessionId, ViewId
+from antiphon.core.service import Service
+from antiphon.core.trace import Cause
+from antiphon.daemon.native import EVIDENCE_MAX, NativeReader, frame_of, request_of, version_fault
+from antiphon.wire.client import (
+    LENGTH,
+    MAGIC,
+    Close,
+    FlowFrame,
+    Frame,
+    Goodbye,
+    Hello,
+    JoinedFrame,
+    JoinFrame,
+    LeaveFrame,
+    LeftFrame,
+    MulticastFrame,
+    Query,
+    Refuse,
+    TransitionFrame,
+    ViewFrame,
+    Welcome,
+    pack_frame,
+    pack_multicast,
+    read_frame,
+)
+
+HELLO = Hello(1, 1, "alice", 0, True, "")
+STREAM = (
+    MAGIC
+    + pack_frame(HELLO)
+    + pack_frame(JoinFrame("g"))
+    + pack_multicast(Service.SAFE, 2, b"body", True)
+    + pack_frame(Goodbye())
+)
+FRAMES = [HELLO, JoinFrame("g"), MulticastFrame(Service.SAFE, 2, b"body", True), Goodbye()]
+SESSION = SessionId(DaemonId(1), Incarnation(2), 3)
+VIEW = ViewId(ConfigId(1, DaemonId(1), Incarnation(2), 3), 4, 5)
+
+
+@given(st.lists(st.integers(0, len(STREAM)), max_size=12))
+def test_however_a_stream_is_cut_its_frames_are_the_same(cuts: list[int]) -> None:
+    reader = NativeReader()
+    found = []
+    places = [0, *sorted(cuts), len(STREAM)]
+    for start, stop in zip(places, places[1:], strict=False):
+        found += reader.feed(STREAM[start:stop])
+    assert found == FRAMES
+
+
+@given(st.binary(min_size=1, max_size=8))
+def test_another_protocol_is_seen_at_its_first_wrong_byte(begin: bytes) -> None:
+    reader = NativeReader()
+    if MAGIC.startswith(begin[:4]):
+        return
+    with pytest.raises(DecodeError) as refused:
+        for place in range(len(begin)):
+            reader.feed(begin[place : place + 1])
+    assert refused.value.reason == "unknown_protocol"
+
+
+def test_a_stranger_may_not_announce_a_long_frame() -> None:
+    with pytest.raises(DecodeError) as refused:
+        NativeReader().feed(MAGIC + LENGTH.pack(4097))
+    assert refused.value.reason == "too_long"
+
+
+def test_a_frame_that_is_nested_too_deeply_is_refused() -> None:
+    deep = b"\x06\x93\x01\xa1s\x81\xa1k" + b"\x91" * 4_000 + b"\x00"
+    with pytest.raises(DecodeError) as refused:
+        NativeReader().feed(MAGIC + LENGTH.pack(len(deep)) + deep)
+    assert refused.value.reason == "malformed"
+
+
+def test_what_a_client_asks() -> None:
+    body = MulticastFrame(Service.AGREED, 1, b"body", False)
+    assert request_of(3, body) == effects.Multicast(3, Service.AGREED, 1, b"body", False)
+    assert request_of(3, JoinFrame("g")) == effects.Join(3, "g")
+    assert request_of(3, LeaveFrame("g")) == effects.Leave(3, "g")
+    assert request_of(3, Goodbye()) == effects.Disconnect(3)
+    query = Query(1, "status", {})
+    assert request_of(3, query) is query
+
+
+@pytest.mark.parametrize(
+    "frame", [HELLO, Welcome(1, SESSION, "one", 1), Close("slow"), FlowFrame(True), LeftFrame("g")]
+)
+def test_what_no_client_says_is_refused(frame: Frame) -> None:
+    with pytest.raises(DecodeError) as refused:
+        request_of(3, frame)
+    assert refused.value.reason == "unexpected"
+
+
+NEWS = [
+    (
+        effects.View("g", VIEW, ((SESSION, "alice"),), (SESSION,), Cause.JOIN, "why"),
+        ViewFrame("g", VIEW, ((SESSION, "alice"),), (SESSION,), Cause.JOIN, "why"),
+    ),
+    (effects.Joined("g"), JoinedFrame("g")),
+    (effects.Transition("g", VIEW), TransitionFrame("g", VIEW)),
+    (effects.Left("g"), LeftFrame("g")),
+    (effects.Flow(False), FlowFrame(False)),
+    (
+        effects.Refused("bad_group", "what", "remedy", "g"),
+        Refuse("bad_group", "what", "remedy", "g"),
+    ),
+    (effects.Closed("slow"), Close("slow")),
+]
+
+
+@pytest.mark.parametrize(("news", "frame"), NEWS)
+def test_what_a_client_is_told(news: effects.View, frame: Frame) -> None:
+    assert read_frame(frame_of(news)[LENGTH.size :]) == frame
+
+
+def test_a_message_passes_unread() -> None:
+    message = effects.Message(SESSION, 5, 3, Service.CAUSAL, b"body", True, (0, 2))
+    assert read_frame(frame_of(message)[LENGTH.size :]) == message
+
+
+def test_long_texts_are_cut_to_what_a_client_takes() -> None:
+    long = "x" * (EVIDENCE_MAX + 1)
+    view = effects.View("g", VIEW, (), (), Cause.NETWORK, long)
+    assert isinstance(read_frame(frame_of(view)[LENGTH.size :]), ViewFrame)
+    refused = effects.Refused("bad_group", long, "remedy", long)
+    assert isinstance(read_frame(frame_of(refused)[LENGTH.size :]), Refuse)
+
+
+@pytest.mark.parametrize(
+    ("oldest", "newest", "is_fine"),
+    [(1, 1, False), (1, 3, True), (3, 3, True), (4, 9, True), (5, 9, False), (1, 9, True)],
+)
+def test_versions_meet_or_both_are_named(oldest: int, newest: int, is_fine: bool) -> None:
+    fault = version_fault(Hello(oldest, newest, "a", 0, True, ""), 3, 4)
+    assert (fault == "") == is_fine
+    assert is_fine or (f"{oldest} to {newest}" in fault and "3 to 4" in fault)
