@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from antiphon.core.ids import GroupName, SessionId, ViewId, private_group
+from antiphon.core.ids import PRIVATE_MARK, GroupName, SessionId, ViewId, private_group
 from antiphon.core.service import Service
 from antiphon.core.trace import Cause
 
@@ -64,6 +64,11 @@ class Message(Event, frozen=True, gc=False):
     @property
     def id(self) -> MessageId:
         return MessageId(self.origin, self.number, self.service is Service.UNRELIABLE)
+
+    @property
+    def sender_name(self) -> str:
+        """The name that the sender chose; another session elsewhere may have the same."""
+        return self.sender.split(PRIVATE_MARK)[1]
 
     @property
     def size(self) -> int:

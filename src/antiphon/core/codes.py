@@ -1,6 +1,6 @@
 """Every code that a user can meet: in an error, a closed session, a drop or refusal record.
 
-`antiphon explain CODE` and docs/troubleshooting.md show this table. A code is never given
+`antiphon explain CODE` and docs/guide/troubleshooting.md show this table. A code is never given
 another meaning; a test fails when the source uses one that is not here.
 """
 
@@ -21,8 +21,8 @@ HARMLESS = "nothing: it is harmless unless it goes on for long"
 REFUSALS: dict[str, Code] = {
     "too_many_sessions": Code(
         "the daemon has as many clients as it may",
-        "The limit sessions_max of the daemon is reached.",
-        "connect to another daemon, or raise sessions_max",
+        "The daemon's limits.sessions is reached.",
+        "connect to another daemon, or raise limits.sessions",
     ),
     "bad_name": Code(
         "the session's name cannot be used",
@@ -73,7 +73,7 @@ REFUSALS: dict[str, Code] = {
     "too_many_groups": Code(
         "the daemon's limit of memberships is reached",
         "All memberships of a daemon must fit one bundle when groups are exchanged.",
-        "leave some groups, or raise memberships_max",
+        "leave some groups, or raise limits.groups",
     ),
     "queue_full": Code(
         "too much waits to be sent",
@@ -101,8 +101,8 @@ CLOSINGS: dict[str, Code] = {
     ),
     "slow": Code(
         "the client did not take its messages",
-        "More waited for it than backlog_max or backlog_bytes_max allow; it was cut off before "
-        "it could slow the others.",
+        "More waited for it than limits.backlog or limits.backlog_bytes allow; it was cut off "
+        "before it could slow the others.",
         "receive faster, or in a task or thread of its own; or raise the limits",
     ),
     "daemon_stopping": Code(

@@ -12,7 +12,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from antiphon.core.effects import Closed, Connect, Disconnect, Drained, Flow, Message, Notify, Word
+import msgspec
+
+from antiphon.core.effects import (
+    Closed,
+    Connect,
+    Disconnect,
+    Drained,
+    Flow,
+    Message,
+    Notify,
+    View,
+    Word,
+)
 from antiphon.core.errors import AntiphonError, DecodeError
 from antiphon.core.ids import Member, SessionId
 from antiphon.core.machine import SECOND, Instant
@@ -80,6 +92,8 @@ class Clients:
 
         self._last_session = 0
         self.letting_in = True
+        self.named: Callable[[str], str] = str
+        """Puts the names of daemons in place of their ids."""
         self._spare = os.open(os.devnull, os.O_RDONLY)
         """A file to give up when there are no more."""
 
@@ -219,6 +233,8 @@ class Clients:
             connection.queue(frame_of(news), True, len(news.body))
             self._unwritten[connection.fileno()] = connection
             return
+        if isinstance(news, View) and news.evidence:
+            news = msgspec.structs.replace(news, evidence=self.named(news.evidence))
         counted = not isinstance(news, Flow | Closed)
         connection.queue(frame_of(news), counted)
         self._unwritten[connection.fileno()] = connection

@@ -91,6 +91,7 @@ class Driver:
         self._epoll.register(file, select.EPOLLIN)
 
     def start(self) -> None:
+        self._tidy_at = clock() + TIDY_US
         self._carry_out(self.node.start(clock()))
         self._flush()
 

@@ -7,7 +7,6 @@ stop     takes nothing more from clients, sends what it accepted, tells them, le
 
 import gc
 import os
-import re
 import resource
 import secrets
 import signal
@@ -82,6 +81,7 @@ class Daemon:
             driver.listen(listener)
         if config.network.multicast is not None:
             driver.reach = Reach(entry.id)
+        driver.clients.named = self.queries.named
         self.queries.driver = driver
         self.queries.stop = self.stop
         self.queries.reload = self.reload
@@ -224,12 +224,6 @@ class Daemon:
 
     # Records.
 
-    def _named(self, evidence: str) -> str:
-        """Daemons by their names."""
-        for id, name in self.queries.names.items():
-            evidence = re.sub(rf"\b{id}\b", name, evidence)
-        return evidence
-
     def _hear(self, record: Record) -> None:
         if self._recorder is not None:
             self._recorder.add(record)
@@ -237,7 +231,7 @@ class Daemon:
         if kind == Kind.INSTALL:
             names = self.queries.names
             members = ", ".join(names.get(one.daemon, str(one.daemon)) for one in record.members)
-            self.log.info("view", f"{{{members}}}: {self._named(record.detail)}")
+            self.log.info("view", f"{{{members}}}: {self.queries.named(record.detail)}")
         elif kind == Kind.DROP and record.reason not in USUAL_DROPS:
             self.log.repeated("drop", record.reason, f"{record.reason} {record.detail}".rstrip())
         elif kind == Kind.REFUSE:

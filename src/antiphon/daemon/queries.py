@@ -5,6 +5,7 @@ the configuration names as `admin`.
 """
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
@@ -51,6 +52,12 @@ class Queries:
             )
         return act(query.arguments)
 
+    def named(self, evidence: str) -> str:
+        """With daemons by their names."""
+        for id, name in self.names.items():
+            evidence = re.sub(rf"\b{id}\b", name, evidence)
+        return evidence
+
     @property
     def _running(self) -> Driver:
         assert self.driver is not None
@@ -71,7 +78,7 @@ class Queries:
             "configuration": list(configuration.id),
             "members": [self.names.get(one, str(one)) for one in configuration.daemons],
             "known_daemons": sorted(self.names.values()),
-            "evidence": node.groups.evidence,
+            "evidence": self.named(node.groups.evidence),
             "sessions": len(driver.clients),
             "groups": len(node.groups.group_names()),
             "network": dict(driver.datagrams.counts),

@@ -1,6 +1,5 @@
 """`antiphon sim`: simulated runs, judged. With --seeds a swarm of them, with --seed one."""
 
-import importlib
 import os
 import sys
 from functools import partial
@@ -14,7 +13,7 @@ from antiphon.sim.swarm import draw
 from antiphon.sim.timeline import Choice, timeline
 from antiphon.sim.trial import Outcome, Planter, Trial, play
 from antiphon.sim.unreached import findings
-from antiphon.tools.cli import LazyCommand
+from antiphon.tools.cli import LazyCommand, LazyGroup
 from antiphon.tools.sim_options import (
     SeedRange,
     choice_of,
@@ -50,26 +49,7 @@ COMMANDS = {
 }
 
 
-class SimGroup(click.Group):
-    """Loads a command when it is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module_name, _, attribute = COMMANDS[cmd_name].location.partition(":")
-        command = getattr(importlib.import_module(module_name), attribute)
-        assert isinstance(command, click.Command), cmd_name
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name].summary) for name in sorted(COMMANDS)])
-
-
-@click.group(cls=SimGroup, invoke_without_command=True)
+@click.group(cls=LazyGroup, lazy=COMMANDS, invoke_without_command=True)
 @click.option("--seeds", type=SeedRange(), help="Run these seeds, from A up to B.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes; as many as cores if not said.")
 @click.option("--json", "as_json", is_flag=True, help="End with one line of JSON.")

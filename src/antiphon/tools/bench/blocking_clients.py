@@ -1,0 +1,113 @@
+"""Senders and receivers with the blocking face of the client library."""
+
+import time
+from itertools import cycle
+
+from antiphon.client.blocking import Session, connect
+from antiphon.client.events import Message
+from antiphon.core.service import Service
+from antiphon.tools.bench.cue import PATIENCE_S, Cue
+from antiphon.tools.bench.payload import END, MESSAGE, PayloadMaker
+from antiphon.tools.bench.plan import Post, Received, Sent, Window
+from antiphon.tools.bench.reception import BenchFailed, Reception
+from antiphon.tools.bench.round_trips import RoundTrips
+
+GLANCE_S = 0.02
+
+
+def run(post: Post, cue: Cue) -> Sent | Received:
+    session = connect(
+        post.address, name=post.name, records=post.plan.records or None, timeout=PATIENCE_S
+    )
+    with session:
+        return (_send if post.role == "sender" else _receive)(session, post, cue)
+
+
+# Receivers.
+
+
+def _receive(session: Session, post: Post, cue: Cue) -> Received:
+    for group in post.plan.group_names:
+        session.join(group, timeout=PATIENCE_S)
+    cue.ready()
+    reception = Reception(post.plan)
+    echoes = post.plan.rate > 0 and post.number == 0
+    waits = GLANCE_S
+    is_told = False
+    while True:
+        event = session.receive(timeout=waits)
+        if not is_told and cue.has_come():
+            # Senders may have been told before: a message may be there already.
+            is_told = True
+            reception.window = cue.window()
+            waits = post.plan.warmup + PATIENCE_S
+        elif event is None and is_told:
+            raise BenchFailed(f"gave up: {reception.standing()}")
+        if event is None:
+            continue
+        if reception.take(event):
+            return reception.report()
+        if echoes and isinstance(event, Message) and event.kind == MESSAGE:
+            session.multicast(event.sender, event.payload, service=event.service)
+
+
+# Senders.
+
+
+def _send(session: Session, post: Post, cue: Cue) -> Sent:
+    cue.ready()
+    window = cue.window()
+    if post.plan.rate:
+        return _ping(session, post, window)
+    return _flood(session, post, window)
+
+
+def _flood(session: Session, post: Post, window: Window) -> Sent:
+    plan = post.plan
+    make = PayloadMaker(post.number, plan.size).make
+    groups = cycle(plan.group_names)
+    service = plan.service_of(post.number)
+    number = 0
+    while (now := time.monotonic_ns()) < window.stop:
+        number += 1
+        session.multicast(next(groups), make(number, now), service=service)
+    _end(session, post, number)
+    return Sent(number)
+
+
+def _ping(session: Session, post: Post, window: Window) -> Sent:
+    plan = post.plan
+    trips = RoundTrips(window)
+    make = PayloadMaker(post.number, plan.size).make
+    service = plan.service_of(post.number)
+    groups = cycle(plan.group_names)
+    number = 0
+    began = time.monotonic_ns()
+    while (due := began + int(number * 1e9 / plan.rate)) < window.stop:
+        _hear_echoes(session, trips, due)
+        number += 1
+        payload = make(number, time.monotonic_ns())
+        trips.sent(number, payload)
+        session.multicast(next(groups), payload, service=service)
+    until = time.monotonic_ns() + int(PATIENCE_S * 1e9)
+    while trips and service > Service.UNRELIABLE:
+        if time.monotonic_ns() > until:
+            raise BenchFailed(f"{len(trips)} messages did not come back")
+        _hear_echoes(session, trips, time.monotonic_ns() + int(GLANCE_S * 1e9))
+    _end(session, post, number)
+    return Sent(number, trips.times)
+
+
+def _hear_echoes(session: Session, trips: RoundTrips, until: int) -> None:
+    while (left := until - time.monotonic_ns()) > 0:
+        event = session.receive(timeout=left / 1e9)
+        if event is not None:
+            trips.take(event)
+
+
+def _end(session: Session, post: Post, last: int) -> None:
+    """Receivers count on this one, so it is sent reliably."""
+    plan = post.plan
+    payload = PayloadMaker(post.number, plan.size).make(last, time.monotonic_ns())
+    service = max(plan.service_of(post.number), Service.RELIABLE)
+    session.multicast(plan.group_names[0], payload, service=service, kind=END)

@@ -1,0 +1,123 @@
+"""What a bench is to do, as its processes are told it."""
+
+from typing import Literal
+
+import msgspec
+
+from antiphon.core.errors import UsageError
+from antiphon.core.ids import GroupName
+from antiphon.core.service import Service
+from antiphon.tools.bench.payload import HEAD
+
+API = ("asyncio", "blocking")
+
+
+class Plan(msgspec.Struct, frozen=True):
+    senders: int = 1
+    receivers: int = 1
+    groups: int = 1
+    """Used in turn; every receiver is in all of them."""
+
+    size: int = 100
+    services: tuple[Service, ...] = (Service.AGREED,)
+    """Given to the senders in turn."""
+
+    seconds: float = 10.0
+    warmup: float = 1.0
+    """Seconds under load before the measured ones."""
+
+    rate: float = 0.0
+    """Messages a second of each sender, with an echo; 0: as fast as flow control permits."""
+
+    api: Literal["asyncio", "blocking"] = "asyncio"
+    await_each: bool = False
+    """The loop turns after every message that is sent."""
+
+    records: str = ""
+    """Directory in which the clients record; empty: they do not."""
+
+    prefix: str = "bench"
+    """Of the group names: two benches in one cluster do not meet."""
+
+    def __post_init__(self) -> None:
+        if self.size < HEAD.size:
+            raise UsageError(
+                "bad_size", f"{self.size} bytes hold no stamp", f"use {HEAD.size} or more"
+            )
+        if self.await_each and self.api != "asyncio":
+            raise UsageError(
+                "bad_choice", "a blocking client awaits nothing", "use --await-each with asyncio"
+            )
+
+    @property
+    def group_names(self) -> list[GroupName]:
+        return [f"{self.prefix}-{number}" for number in range(self.groups)]
+
+    def service_of(self, sender: int) -> Service:
+        return self.services[sender % len(self.services)]
+
+    @property
+    def has_one_order(self) -> bool:
+        """Whether all receivers get everything in the same order."""
+        return min(self.services) >= Service.AGREED
+
+
+class Post(msgspec.Struct, frozen=True):
+    """What one process has to do, and where."""
+
+    plan: Plan
+    role: Literal["sender", "receiver"]
+    number: int
+    """Among those of its role, from 0."""
+
+    address: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.role}{self.number}"
+
+
+class Window(msgspec.Struct, frozen=True):
+    """When it is measured, in nanoseconds of the clock that all processes of a host share."""
+
+    begin: int
+    end: int
+    stop: int
+    """Senders go on for a moment, so that the end of the window is under load too."""
+
+
+class Sent(msgspec.Struct, frozen=True, tag=True):
+    """A sender's report."""
+
+    messages: int
+    round_trips: list[int] = []
+    """Nanoseconds."""
+
+
+class Received(msgspec.Struct, frozen=True, tag=True):
+    """A receiver's report."""
+
+    messages: int
+    """In the window."""
+
+    nanoseconds: int
+    """Of the window, from message to message."""
+
+    all_messages: int
+    lost: int
+    """Unreliable ones that did not come."""
+
+    order: int
+    """Equal at two receivers that got everything in the same order."""
+
+    latencies: list[int]
+    """Nanoseconds."""
+
+
+class Failed(msgspec.Struct, frozen=True, tag=True):
+    """A process that could not go on says why."""
+
+    why: str
+
+
+Report = Sent | Received | Failed

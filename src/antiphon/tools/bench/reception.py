@@ -1,0 +1,170 @@
+"""What a receiver checks and measures, message by message, without I/O.
+
+Every message is checked: all its bytes, its sender's sequence, and its end. The clock is read
+only now and then, for it would cost as much as the check.
+"""
+
+import struct
+import time
+from collections.abc import Callable
+from zlib import crc32
+
+from antiphon.client.events import Closed, Event, Gap, Message, Refusal, View
+from antiphon.core.errors import AntiphonError
+from antiphon.core.ranges import RangeSet
+from antiphon.core.service import Service
+from antiphon.core.trace import Cause
+from antiphon.tools.bench.payload import END, HEAD, VARIANTS, fillers
+from antiphon.tools.bench.plan import Plan, Received, Window
+
+LOOK_MESSAGES = 64
+LOOK_BYTES = 64 * 1024
+"""Between two looks at the clock, whichever is less."""
+
+unpack = HEAD.unpack_from
+WHO = 8
+"""Bytes of sender and number in the head."""
+
+
+NEVER = Window(1 << 63, 1 << 63, 1 << 63)
+
+
+class BenchFailed(AntiphonError):
+    """What was received is not what was sent, or the bench could not be carried out."""
+
+
+def check_news(event: Event) -> None:
+    """For whoever expects only messages and views."""
+    if isinstance(event, Gap | Closed):
+        raise BenchFailed(f"the session ended: {event.reason}")
+    if isinstance(event, Refusal):
+        raise BenchFailed(f"{event.code}: {event.what}")
+
+
+class Reception:
+    def __init__(self, plan: Plan, clock: Callable[[], int] = time.monotonic_ns) -> None:
+        self.window = NEVER
+        """Told when all are ready; until then there are only views."""
+
+        self._plan = plan
+        self._clock = clock
+        self._size = plan.size
+        self._fillers = fillers(plan.size)
+        self._next = [1] * plan.senders
+        """Number that comes next, by sender; 0 if its messages may come in any order."""
+
+        self._seen: dict[int, RangeSet] = {}
+        """Numbers that came, of senders whose messages may come in any order."""
+
+        for sender in range(plan.senders):
+            if plan.service_of(sender) < Service.FIFO:
+                self._next[sender] = 0
+                self._seen[sender] = RangeSet()
+        self._last: dict[int, int] = {}
+        """Of the senders that have ended: how many messages they sent."""
+
+        self._order = 0
+        self._orders = plan.has_one_order and plan.senders > 1
+        self.count = 0
+        self._stride = 1 if plan.rate else max(1, min(LOOK_MESSAGES, LOOK_BYTES // plan.size))
+        self._look_at = self._stride
+        self._began: tuple[int, int] | None = None
+        self._ended: tuple[int, int] | None = None
+        """Time and count at the first look in the window, and at the first after it."""
+
+        self._latencies: list[int] = []
+
+    def take(self, event: Event) -> bool:
+        """Whether this was the last."""
+        if type(event) is not Message:
+            return self._take_news(event)
+        payload = event.payload
+        try:
+            sender, number, sent = unpack(payload)
+            expected = self._next[sender]
+        except (struct.error, IndexError):
+            raise BenchFailed(f"no sender's payload, of {len(payload)} bytes") from None
+        if not payload.endswith(self._fillers[number % VARIANTS]) or len(payload) != self._size:
+            raise BenchFailed(f"message {number} of sender {sender} has other bytes than sent")
+        if event.kind == END:
+            return self._take_end(sender, number)
+        if number == expected:
+            self._next[sender] = number + 1
+        else:
+            self._take_unordered(sender, number)
+        if self._orders:
+            self._order = crc32(payload[:WHO], self._order)
+        self.count = count = self.count + 1
+        return count >= self._look_at and self._look(sent)
+
+    def _take_news(self, event: Event) -> bool:
+        check_news(event)
+        if isinstance(event, View) and event.cause is Cause.NETWORK:
+            # What the other side was sent in between will not come, and that is no fault.
+            raise BenchFailed(f"the daemons lost each other: {event.evidence}")
+        return False
+
+    def _take_unordered(self, sender: int, number: int) -> None:
+        if self._next[sender]:
+            expected = self._next[sender]
+            raise BenchFailed(f"message {number} of sender {sender}, not {expected}")
+        seen = self._seen[sender]
+        if number in seen:
+            raise BenchFailed(f"message {number} of sender {sender} came twice")
+        seen.add(number)
+
+    def _take_end(self, sender: int, last: int) -> bool:
+        if sender in self._last:
+            raise BenchFailed(f"sender {sender} ended twice")
+        if self._next[sender] not in (0, last + 1):
+            raise BenchFailed(f"sender {sender} ended after {last}, not {self._next[sender] - 1}")
+        self._last[sender] = last
+        self._look_at = 0  # from here on each message may be the last
+        return self._is_complete()
+
+    def _look(self, sent: int) -> bool:
+        now = self._clock()
+        if self._look_at:
+            self._look_at = self.count + self._stride
+        if self._began is None:
+            if now >= self.window.begin:
+                self._began = (now, self.count)
+        elif self._ended is None:
+            self._latencies.append(now - sent)
+            if now >= self.window.end:
+                self._ended = (now, self.count)
+        return not self._look_at and self._is_complete()
+
+    def _is_complete(self) -> bool:
+        return len(self._last) == self._plan.senders and not self._missing(Service.RELIABLE)
+
+    def _missing(self, least: Service) -> int:
+        """Messages of senders that have ended, with that service or a stronger one."""
+        return sum(
+            last - len(self._seen[sender])
+            for sender, last in self._last.items()
+            if sender in self._seen and self._plan.service_of(sender) >= least
+        )
+
+    def standing(self) -> str:
+        """For whoever gives up."""
+        ended = len(self._last)
+        missing = self._missing(Service.RELIABLE)
+        return (
+            f"{self.count} messages came, {ended} of {self._plan.senders} senders ended, "
+            f"{missing} messages are missing"
+        )
+
+    def report(self) -> Received:
+        if self._began is None:
+            raise BenchFailed("nothing came in the measured time; measure longer")
+        if self._ended is None:
+            self._ended = (self._clock(), self.count)
+        return Received(
+            messages=self._ended[1] - self._began[1],
+            nanoseconds=self._ended[0] - self._began[0],
+            all_messages=self.count,
+            lost=self._missing(Service.UNRELIABLE),
+            order=self._order,
+            latencies=self._latencies,
+        )

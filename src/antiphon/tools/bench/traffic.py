@@ -1,0 +1,89 @@
+"""`bench flood` and `bench ping`: what a cluster carries, how fast, and at what cost."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+
+from antiphon.tools.bench.crew import Crew, Reports
+from antiphon.tools.bench.plan import Plan, Window
+from antiphon.tools.bench.reception import BenchFailed
+from antiphon.tools.bench.target import Target, cpu_seconds
+
+Figures = dict[str, object]
+Say = Callable[[str], None]
+"""Shows how far it is."""
+
+
+def run_traffic(plan: Plan, target: Target, say: Say) -> Figures:
+    load = os.getloadavg()[0]
+    say("starting clients")
+    with Crew(plan, target.addresses) as crew:
+        window = crew.go()
+        cpu = _cpu_within(window, target.pids, say)
+        reports = crew.reports(lambda: say("waiting for the last messages"))
+    _check_orders(reports)
+    return {**figures(plan, reports, cpu, len(target.pids)), "load_average": round(load, 2)}
+
+
+def _cpu_within(window: Window, pids: Sequence[int], say: Say) -> float:
+    """Seconds of CPU that the daemons used in the window."""
+    _sleep_until(window.begin, "warming up", say)
+    before = cpu_seconds(pids)
+    _sleep_until(window.end, "measuring", say)
+    return cpu_seconds(pids) - before
+
+
+def _sleep_until(when: int, what: str, say: Say) -> None:
+    while (left := (when - time.monotonic_ns()) / 1e9) > 0:
+        say(f"{what}, {left:.0f} s to go")
+        time.sleep(min(left, 0.5))
+
+
+def _check_orders(reports: Reports) -> None:
+    if len({one.order for one in reports.received}) > 1:
+        raise BenchFailed("receivers got the same messages in different orders")
+
+
+def figures(plan: Plan, reports: Reports, cpu: float, daemons: int) -> Figures:
+    """One flat object. The slowest receiver counts; CPU is the mean of the daemons'."""
+    slowest = min(reports.received, key=lambda one: one.messages / one.nanoseconds)
+    rate = slowest.messages / (slowest.nanoseconds / 1e9)
+    latencies = sorted(taken for one in reports.received for taken in one.latencies)
+    trips = sorted(taken for one in reports.sent for taken in one.round_trips)
+    cost = cpu * 1e6 / daemons / (rate * plan.seconds) if daemons else None
+    found: Figures = {
+        "messages_per_second": round(rate),
+        "megabytes_per_second": round(rate * plan.size / 1e6, 3),
+        "latency_p50_us": _microseconds(latencies, 0.50),
+        "latency_p99_us": _microseconds(latencies, 0.99),
+        "daemon_cpu_us_per_message": None if cost is None else round(cost, 3),
+        "messages": min(one.all_messages for one in reports.received),
+        "lost": max(one.lost for one in reports.received),
+    }
+    if plan.rate:
+        found["round_trip_p50_us"] = _microseconds(trips, 0.50)
+        found["round_trip_p99_us"] = _microseconds(trips, 0.99)
+        found["rate"] = plan.rate
+    return found | {
+        "senders": plan.senders,
+        "receivers": plan.receivers,
+        "groups": plan.groups,
+        "size": plan.size,
+        "service": ",".join(service.name.lower() for service in plan.services),
+        "seconds": plan.seconds,
+        "warmup": plan.warmup,
+        "api": plan.api,
+        "await_each": plan.await_each,
+    }
+
+
+def _microseconds(ordered: Sequence[int], part: float) -> float | None:
+    found = percentile(ordered, part)
+    return None if found is None else round(found / 1000, 1)
+
+
+def percentile(ordered: Sequence[int], part: float) -> int | None:
+    """The least of these, sorted, that so large a part of them does not exceed."""
+    if not ordered:
+        return None
+    return ordered[max(0, min(len(ordered) - 1, -int(-part * len(ordered) // 1) - 1))]

@@ -1,0 +1,217 @@
+"""`antiphon bench`: measure a cluster, and check every message while measuring."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from secrets import token_hex
+from typing import Any
+
+import click
+import msgspec
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from antiphon.core.errors import AntiphonError
+from antiphon.core.service import Service
+from antiphon.tools.bench.membership import run_membership
+from antiphon.tools.bench.plan import API, Plan
+from antiphon.tools.bench.reception import BenchFailed
+from antiphon.tools.bench.target import Target, own_daemons, running_daemons
+from antiphon.tools.bench.traffic import Figures, Say, run_traffic
+from antiphon.tools.bench.verify import run_verify
+
+SERVICES = [service.name.lower() for service in Service]
+DAEMONS = click.option(
+    "--daemons", type=click.IntRange(1, 16), default=3, show_default=True, help="On loopback."
+)
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the last line only.")
+
+
+def traffic_options(seconds: float) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """What flood, ping and verify have in common."""
+    options = [
+        click.option("--senders", type=click.IntRange(1, 64), help="Processes that send."),
+        click.option(
+            "--receivers", type=click.IntRange(1, 200), help="One per daemon if not said."
+        ),
+        click.option("--groups", type=click.IntRange(1, 8192), default=1, show_default=True),
+        click.option("--size", type=click.IntRange(16, 1 << 24), default=100, show_default=True),
+        click.option("--seconds", type=click.FloatRange(0.1), default=seconds, show_default=True),
+        click.option("--warmup", type=click.FloatRange(0), default=1.0, show_default=True),
+        click.option("--api", type=click.Choice(API), default="asyncio", show_default=True),
+        click.option("--await-each", is_flag=True, help="The loop turns after every message."),
+        AS_JSON,
+    ]
+
+    def add(command: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+SERVICE = click.option(
+    "--service", type=click.Choice(SERVICES), default="agreed", show_default=True
+)
+CONNECT = click.option(
+    "--connect",
+    "addresses",
+    multiple=True,
+    metavar="ADDRESS",
+    help="A daemon that runs, instead of own ones; can be repeated.",
+)
+
+
+@click.group()
+def bench() -> None:
+    """Measure a cluster; every message is checked, byte by byte.
+
+    Clients are processes of their own. The last line is one object of JSON.
+
+    \b
+    Examples:
+      antiphon bench flood --seconds 5
+      antiphon bench ping --service safe
+      antiphon bench flood --connect 4803@localhost --size 1000
+      antiphon bench membership --repeat 20
+      antiphon bench verify
+
+    \b
+    Exit codes:
+      0  fine
+      1  a message was wrong or missing, or a promise was broken
+      2  wrong usage
+    """
+
+
+@bench.command()
+@DAEMONS
+@CONNECT
+@SERVICE
+@traffic_options(seconds=10.0)
+def flood(daemons: int, addresses: tuple[str, ...], service: str, **options: Any) -> None:
+    """As many messages as flow control permits."""
+    _run_traffic(daemons, addresses, [service], options)
+
+
+@bench.command()
+@DAEMONS
+@CONNECT
+@SERVICE
+@click.option(
+    "--rate",
+    type=click.FloatRange(0.1, 100_000),
+    default=100.0,
+    show_default=True,
+    help="Messages a second of each sender.",
+)
+@traffic_options(seconds=10.0)
+def ping(
+    daemons: int, addresses: tuple[str, ...], service: str, rate: float, **options: Any
+) -> None:
+    """Latency at a steady rate: one way to all receivers, and to one of them and back."""
+    _run_traffic(daemons, addresses, [service], options | {"rate": rate})
+
+
+@bench.command()
+@DAEMONS
+@click.option("--repeat", type=click.IntRange(1), default=20, show_default=True)
+@AS_JSON
+def membership(daemons: int, repeat: int, as_json: bool) -> None:
+    """How long until all clients have the new view.
+
+    A client joins and leaves, daemons are split and healed, a daemon is killed and restarted.
+    """
+    if daemons < 2:
+        raise click.UsageError("one daemon alone has nobody to lose; use --daemons 2 or more")
+    with _outcome(as_json) as (say, show):
+        with own_daemons(daemons) as (_, cluster):
+            show(run_membership(cluster, repeat, say))
+
+
+@bench.command()
+@DAEMONS
+@click.option(
+    "--service",
+    "services",
+    type=click.Choice(SERVICES),
+    multiple=True,
+    help="Of the senders in turn; all six if not said.",
+)
+@traffic_options(seconds=3.0)
+def verify(daemons: int, services: tuple[str, ...], **options: Any) -> None:
+    """Flood with everything recorded, and judge the records."""
+    services = services or tuple(SERVICES)
+    options["senders"] = options["senders"] or len(services)
+    as_json = options.pop("as_json")
+    plan = _plan([*services], daemons, options)
+    with _outcome(as_json) as (say, show):
+        found, violations = run_verify(plan, daemons, say)
+        for violation in violations:
+            click.echo(f"{violation.promise} {violation.process}: {violation.text}", err=True)
+        show(found)
+        if violations or found["failure"] or found["rows_lost"] or found["torn"]:
+            sys.exit(1)
+
+
+def _run_traffic(
+    daemons: int, addresses: tuple[str, ...], services: list[str], options: dict[str, Any]
+) -> None:
+    as_json = options.pop("as_json")
+    plan = _plan(services, len(addresses) or daemons, options)
+    with _outcome(as_json) as (say, show), _target(daemons, addresses) as target:
+        show(run_traffic(plan, target, say) | {"daemons": len(target.addresses)})
+
+
+def _plan(services: list[str], daemons: int, options: dict[str, Any]) -> Plan:
+    chosen = {name: value for name, value in options.items() if value is not None}
+    chosen.setdefault("receivers", daemons)
+    try:
+        return Plan(
+            services=tuple(Service[name.upper()] for name in services),
+            prefix=f"bench-{token_hex(3)}",
+            **chosen,
+        )
+    except AntiphonError as error:
+        raise click.UsageError(str(error)) from None
+
+
+@contextmanager
+def _target(daemons: int, addresses: tuple[str, ...]) -> Iterator[Target]:
+    if addresses:
+        yield running_daemons(addresses)
+    else:
+        with own_daemons(daemons) as (target, _):
+            yield target
+
+
+@contextmanager
+def _outcome(as_json: bool) -> Iterator[tuple[Say, Callable[[Figures], None]]]:
+    """A line that tells how far it is, on a terminal; then the figures, or why there are none."""
+    console = Console(stderr=True, highlight=False)
+
+    def show(found: Figures) -> None:
+        if not as_json:
+            Console(highlight=False).print(_table(found))
+        click.echo(msgspec.json.encode(found).decode())
+
+    try:
+        with console.status("starting daemons") as status:
+            yield status.update, show
+    except BenchFailed as error:
+        click.echo(f"antiphon bench: {error}", err=True)
+        sys.exit(1)
+    except AntiphonError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _table(found: Figures) -> Table:
+    table = Table(box=box.SIMPLE, show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    for name, value in found.items():
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        table.add_row(name.replace("_", " "), f"{value:,}" if number else str(value))
+    return table

@@ -1,0 +1,1 @@
+"""Chaos: real daemons and clients in network namespaces, faults on purpose, and a judgement."""

@@ -1,0 +1,252 @@
+"""`antiphon status`, `groups`, `members`: what daemons say about themselves."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from antiphon.client.errors import SessionError
+from antiphon.tools.reaching import (
+    DEFAULT_ADDRESS,
+    EXIT_UNREACHABLE,
+    Access,
+    Target,
+    access_options,
+    ask,
+    connect_option,
+    print_json,
+    run,
+    targets_of,
+    targets_options,
+)
+
+Answer = dict[str, Any]
+"""A daemon's status, or `daemon` and `error`."""
+
+PIPE_WIDTH = 160
+
+
+def console() -> Console:
+    """Names are printed as they are, and into a file or a pipe lines may be long."""
+    width = None if sys.stdout.isatty() else PIPE_WIDTH
+    return Console(highlight=False, markup=False, emoji=False, width=width)
+
+
+@click.command()
+@targets_options
+@click.option("--watch", is_flag=True, help="Again and again, until Ctrl-C.")
+@click.option("--interval", type=click.FloatRange(min=0.1), default=1.0, show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="One object of JSON per daemon.")
+@access_options
+def status(
+    addresses: tuple[str, ...],
+    config: Path | None,
+    watch: bool,
+    interval: float,
+    as_json: bool,
+    access: Access,
+) -> None:
+    """Show the configuration a daemon is in, why, and what it counts; of several, a line each.
+
+    \b
+    Examples:
+      antiphon status
+      antiphon status --watch --connect 4803 --connect 4804
+      antiphon status --config cluster.toml --json
+
+    \b
+    Exit codes:
+      0  all answered
+      2  wrong usage
+      3  a daemon cannot be reached
+    """
+    try:
+        sys.exit(run("status", _status(addresses, config, watch, interval, as_json, access)))
+    except KeyboardInterrupt:
+        return
+
+
+async def _status(
+    addresses: tuple[str, ...],
+    config: Path | None,
+    watch: bool,
+    interval: float,
+    as_json: bool,
+    access: Access,
+) -> int:
+    targets = targets_of(addresses, config)
+    terminal = console()
+    if not watch:
+        return _show(await _answers(targets, access), as_json, terminal)
+    if as_json or not terminal.is_terminal:
+        while True:
+            _show(await _answers(targets, access), as_json, terminal)
+            await asyncio.sleep(interval)
+    with Live(console=terminal, auto_refresh=False) as live:
+        while True:
+            live.update(_picture(await _answers(targets, access)), refresh=True)
+            await asyncio.sleep(interval)
+
+
+async def _answers(targets: list[Target], access: Access) -> list[Answer]:
+    return await asyncio.gather(*(_answer(target, access) for target in targets))
+
+
+async def _answer(target: Target, access: Access) -> Answer:
+    try:
+        answer: Answer = await ask(target, access, "status")
+    except SessionError as error:
+        return {"daemon": str(target), "error": str(error), "code": error.code}
+    return answer
+
+
+def _show(answers: list[Answer], as_json: bool, terminal: Console) -> int:
+    """The exit code."""
+    failures = [answer for answer in answers if "error" in answer]
+    if as_json:
+        for answer in answers:
+            print_json(answer)
+    elif len(answers) > len(failures):
+        terminal.print(_picture(answers))
+    for failure in failures:
+        click.echo(f"antiphon status: {failure['daemon']}: {failure['error']}", err=True)
+    return EXIT_UNREACHABLE if failures else 0
+
+
+def _picture(answers: list[Answer]) -> Table:
+    if len(answers) == 1 and "error" not in answers[0]:
+        return _details(answers[0])
+    table = Table(
+        "daemon", "state", "with", "sessions", "groups", "up", "last change", box=box.SIMPLE
+    )
+    for answer in answers:
+        if "error" in answer:
+            table.add_row(answer["daemon"], "unreachable", style="red")
+            continue
+        table.add_row(
+            answer["daemon"],
+            _state(answer),
+            ", ".join(answer["members"]),
+            str(answer["sessions"]),
+            str(answer["groups"]),
+            _duration(answer["uptime_seconds"]),
+            answer["evidence"] or "start",
+            style="" if _is_whole(answer) else "yellow",
+        )
+    return table
+
+
+def _is_whole(answer: Answer) -> bool:
+    return set(answer["members"]) == set(answer["known_daemons"])
+
+
+def _state(answer: Answer) -> str:
+    cut = f", cut from {', '.join(answer['silenced'])}" if answer["silenced"] else ""
+    return f"{answer['state']}{cut}"
+
+
+def _details(answer: Answer) -> Table:
+    absent = sorted(set(answer["known_daemons"]) - set(answer["members"]))
+    rows = {
+        "daemon": f"{answer['daemon']} (id {answer['id']}, process {answer['pid']})",
+        "up": _duration(answer["uptime_seconds"]),
+        "state": _state(answer),
+        "configuration": ", ".join(answer["members"]),
+        **({"without": ", ".join(absent)} if absent else {}),
+        "last change": answer["evidence"] or "start",
+        "sessions": str(answer["sessions"]),
+        "groups": str(answer["groups"]),
+        "offload": _on(answer["offload"]),
+        "network": _counts(answer["network"]),
+        "drops": _counts(answer["drops"]),
+        "clients": _counts(answer["clients"]),
+        "stalls": _counts(answer["stalls"]),
+        "records": _records(answer["records"]),
+    }
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for name, value in rows.items():
+        table.add_row(name, value, style="yellow" if name == "without" else "")
+    return table
+
+
+def _on(offload: dict[str, bool]) -> str:
+    return ", ".join(f"{name} {'on' if is_on else 'off'}" for name, is_on in offload.items())
+
+
+def _counts(counts: dict[str, int]) -> str:
+    told = (f"{name.replace('_', ' ')} {count:,}" for name, count in sorted(counts.items()))
+    return ", ".join(told) or "none"
+
+
+def _records(records: dict[str, Any]) -> str:
+    if not records:
+        return "off"
+    return f"{records['written']:,} written, dropped: {_counts(records['dropped'])}"
+
+
+def _duration(seconds: float) -> str:
+    whole = int(seconds)
+    hours, minutes = whole // 3600, whole // 60 % 60
+    return f"{hours}:{minutes:02}:{whole % 60:02}"
+
+
+@click.command()
+@connect_option
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON.")
+@access_options
+def groups(addresses: tuple[str, ...], as_json: bool, access: Access) -> None:
+    """List the groups that have members, and how many.
+
+    \b
+    Examples:
+      antiphon groups
+      antiphon groups --connect 4804@localhost --json
+    """
+    target = Target(addresses or (DEFAULT_ADDRESS,))
+    answer: Answer = run("groups", ask(target, access, "groups"))
+    if as_json:
+        print_json(answer)
+        return
+    if not answer["groups"]:
+        click.echo("no group has a member")
+        return
+    table = Table("group", box=box.SIMPLE)
+    table.add_column("members", justify="right")
+    for name, count in sorted(answer["groups"].items()):
+        table.add_row(name, f"{count:,}")
+    console().print(table)
+    if answer["all"] > len(answer["groups"]):
+        click.echo(f"and {answer['all'] - len(answer['groups']):,} more")
+
+
+@click.command()
+@click.argument("group")
+@connect_option
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON.")
+@access_options
+def members(group: str, addresses: tuple[str, ...], as_json: bool, access: Access) -> None:
+    """List who is in GROUP, and at which daemon.
+
+    Exits with 1 if nobody is in it.
+
+    \b
+    Examples:
+      antiphon members chat
+      antiphon members chat --json
+    """
+    target = Target(addresses or (DEFAULT_ADDRESS,))
+    answer: Answer = run("members", ask(target, access, "members", group=group))
+    if as_json:
+        print_json(answer)
+        return
+    table = Table("member", "daemon", "private group", box=box.SIMPLE)
+    for row in answer["members"]:
+        daemon = row["session"][0]
+        table.add_row(row["name"], row["daemon"], f"#{row['name']}#{daemon}")
+    console().print(table)

@@ -1,0 +1,59 @@
+"""Each bench once, as short as can be, with real daemons and client processes."""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from antiphon.tools.bench.target import own_daemons
+
+SECONDS = ["--seconds", "0.3", "--warmup", "0.1"]
+PROGRAM = "from antiphon.tools.bench_command import bench; bench()"
+
+
+def run(*words: str) -> dict[str, Any]:
+    """The last line of what a bench prints."""
+    command = [sys.executable, "-c", PROGRAM, *words]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    found = json.loads(ran.stdout.splitlines()[-1])
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.parametrize("api", ["asyncio", "blocking"])
+def test_a_flood_arrives(api: str) -> None:
+    # One daemon: a flood on a busy machine may make several lose each other.
+    found = run("flood", "--daemons", "1", "--api", api, "--senders", "2", *SECONDS)
+    assert found["messages_per_second"] > 0
+    assert found["daemon_cpu_us_per_message"] > 0
+    assert 0 < found["latency_p50_us"] <= found["latency_p99_us"]
+    assert (found["lost"], found["senders"], found["api"]) == (0, 2, api)
+
+
+def test_a_flood_goes_through_daemons_that_run() -> None:
+    with own_daemons(1) as (target, _):
+        found = run("flood", "--json", "--connect", *target.addresses, "--groups", "3", *SECONDS)
+    assert found["messages_per_second"] > 0
+    assert found["daemon_cpu_us_per_message"] is not None
+
+
+@pytest.mark.parametrize("api", ["asyncio", "blocking"])
+def test_pings_come_back(api: str) -> None:
+    found = run("ping", "--daemons", "2", "--api", api, "--service", "safe", *SECONDS)
+    assert 0 < found["latency_p50_us"] < found["round_trip_p50_us"]
+    assert found["receivers"] == 2
+
+
+def test_views_are_timed() -> None:
+    found = run("membership", "--daemons", "2", "--repeat", "1")
+    for drill in ("join", "leave", "split", "heal", "kill", "restart"):
+        assert 0 < found[f"{drill}_median_ms"] <= found[f"{drill}_worst_ms"]
+
+
+def test_a_flood_keeps_every_promise() -> None:
+    found = run("verify", "--daemons", "1", *SECONDS)
+    assert (found["violations"], found["rows_lost"], found["torn"]) == (0, 0, 0)
+    assert found["rows"] > 100
