@@ -12,7 +12,6 @@ import pytest
 import antiphon
 from antiphon.sim.scenario import parse_scenario
 from antiphon.tools.cluster import LocalCluster
-from antiphon.tools.pytest_plugin import await_merge
 from tests.docs.console import SECONDS, Terminal, with_ports
 from tests.docs.pages import PAGES, Block, blocks, name_of
 
@@ -39,7 +38,7 @@ def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCl
 @pytest.fixture
 def cluster(shared_cluster: LocalCluster) -> Iterator[LocalCluster]:
     """In one piece at the beginning of every example, whatever the last one did."""
-    await_merge(shared_cluster)
+    shared_cluster.await_merge()
     yield shared_cluster
     for address in shared_cluster.addresses:
         with antiphon.blocking.connect(address) as session:

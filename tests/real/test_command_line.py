@@ -17,7 +17,6 @@ import pytest
 
 from antiphon import blocking
 from antiphon.tools.cluster import LocalCluster
-from antiphon.tools.pytest_plugin import await_merge
 
 ANTIPHON = [sys.executable, "-m", "antiphon"]
 SECONDS = 30.0
@@ -32,7 +31,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
 
 @pytest.fixture
 def cluster(running: LocalCluster) -> LocalCluster:
-    await_merge(running)
+    running.await_merge()
     return running
 
 

@@ -10,7 +10,6 @@ import pytest
 
 import antiphon
 from antiphon.tools.cluster import LocalCluster
-from antiphon.tools.pytest_plugin import await_merge
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = {path.stem for path in (ROOT / "examples").glob("*.py")}
@@ -21,7 +20,7 @@ SCREEN_LINES = 100
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     with LocalCluster(2, tmp_path_factory.mktemp("examples")) as cluster:
-        await_merge(cluster)
+        cluster.await_merge()
         yield cluster
 
 

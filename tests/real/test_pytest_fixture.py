@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import antiphon
-from antiphon.tools.pytest_plugin import StartCluster, await_merge
+from antiphon.tools.pytest_plugin import StartCluster
 
 LEFT_RUNNING = """
 import os
@@ -35,11 +35,11 @@ def test_the_daemons_have_found_each_other(antiphon_cluster: StartCluster) -> No
 def test_a_daemon_can_be_killed_and_started_again(antiphon_cluster: StartCluster) -> None:
     cluster = antiphon_cluster(2)
     cluster.kill("two")
-    await_merge(cluster)
+    cluster.await_merge()
     with antiphon.blocking.connect(cluster.addresses[0]) as session:
         assert session.query("status")["members"] == ["one"]
     cluster.start(["two"])
-    await_merge(cluster)
+    cluster.await_merge()
     with antiphon.blocking.connect(cluster.addresses[1]) as session:
         assert sorted(session.query("status")["members"]) == ["one", "two"]
 
@@ -69,10 +69,10 @@ def test_a_cluster_that_cannot_merge_is_told(antiphon_cluster: StartCluster) -> 
     with antiphon.blocking.connect(cluster.addresses[0]) as session:
         session.query("partition", **{"with": ["one"]})
     cluster.kill("two")
-    await_merge(cluster)
+    cluster.await_merge()
     cluster.start(["two"])
-    with pytest.raises(AssertionError, match="did not meet"):
-        await_merge(cluster, seconds=0.5)
+    with pytest.raises(antiphon.UsageError, match="did not meet"):
+        cluster.await_merge(seconds=0.5)
 
 
 @pytest.mark.parametrize(("end", "code"), [("pass", 0), ("assert False", 1)])

@@ -38,8 +38,8 @@ COMMANDS = {
     "send": _ours("send_command", "send", "Send messages to a group.", USE),
     "listen": _ours("listen_command", "listen", "Print what groups receive.", USE),
     "status": _ours("status_command", "status", "Show how daemons are.", OPERATE),
-    "groups": _ours("status_command", "groups", "List the groups that have members.", OPERATE),
-    "members": _ours("status_command", "members", "List who is in a group.", OPERATE),
+    "groups": _ours("groups_command", "groups", "List the groups that have members.", OPERATE),
+    "members": _ours("groups_command", "members", "List who is in a group.", OPERATE),
     "stop": _ours("stop_command", "stop", "Stop daemons cleanly.", OPERATE),
     "reload": _ours("stop_command", "reload", "Have daemons read their files again.", OPERATE),
     "partition": _ours(

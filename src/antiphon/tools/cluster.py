@@ -13,6 +13,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from random import randrange
 
+from antiphon.client import blocking
+from antiphon.client.errors import SessionError
 from antiphon.core.errors import UsageError
 
 NAMES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -21,6 +23,7 @@ PORTS = (15_000, 32_000)
 """Below those that Linux gives to clients."""
 
 START_SECONDS = 20.0
+GLANCE_SECONDS = 0.02
 
 
 def daemon_name(number: int) -> str:
@@ -147,7 +150,7 @@ class LocalCluster:
             try:
                 socket.create_connection(("127.0.0.1", daemon.client_port), 1).close()
             except OSError:
-                time.sleep(0.02)
+                time.sleep(GLANCE_SECONDS)
                 continue
             return
         said = daemon.log.read_text().splitlines() if self._log_to_files else []
@@ -156,6 +159,21 @@ class LocalCluster:
             f"daemon {daemon.name} did not start: {said[-1] if said else 'it said nothing'}",
             f"see {daemon.log}",
         )
+
+    def await_merge(self, seconds: float = START_SECONDS) -> None:
+        """Until all daemons that run are in one configuration and agree on the groups in it:
+        what is sent before reaches a part only."""
+        wanted = sorted(daemon.name for daemon in self.daemons if daemon.alive)
+        until = time.monotonic() + seconds
+        for daemon in self.daemons:
+            while daemon.alive and not _has_settled(daemon.address, wanted):
+                if time.monotonic() > until:
+                    raise UsageError(
+                        "not_merged",
+                        f"{daemon.name} did not meet {', '.join(wanted)}",
+                        f"see {daemon.log}",
+                    )
+                time.sleep(GLANCE_SECONDS)
 
     def signal(self, name: str, number: signal.Signals) -> None:
         os.kill(self.daemon(name).pid, number)
@@ -183,6 +201,15 @@ class LocalCluster:
                 daemon.process.kill()
                 codes.append(daemon.process.wait())
         return codes
+
+
+def _has_settled(address: str, wanted: list[str]) -> bool:
+    try:
+        with blocking.connect(address) as session:
+            status = session.query("status")
+    except SessionError:
+        return False
+    return status["groups_state"] == "settled" and sorted(status["members"]) == wanted
 
 
 def free_ports(count: int, kind: int) -> list[int]:

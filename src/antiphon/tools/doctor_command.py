@@ -23,7 +23,7 @@ from antiphon.tools.reaching import (
     run,
     targets_in,
 )
-from antiphon.tools.status_command import console
+from antiphon.tools.tables import console
 
 STYLES = {Grade.FINE: "green", Grade.NOTE: "yellow", Grade.WRONG: "bold red"}
 

@@ -9,19 +9,13 @@
 It comes with the package: pytest finds it by the entry point `pytest11`.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from antiphon.client import blocking
-from antiphon.client.errors import SessionError
 from antiphon.tools.cluster import LocalCluster
-
-MERGE_SECONDS = 20.0
-GLANCE_SECONDS = 0.02
 
 StartCluster = Callable[..., LocalCluster]
 """`start(count=3, *, level="views", extra="")`: a cluster that runs until the test ends.
@@ -42,26 +36,7 @@ def antiphon_cluster(tmp_path: Path) -> Iterator[StartCluster]:
             folder.mkdir()
             cluster = LocalCluster(count, folder, level=level, extra=extra)
             running.enter_context(cluster)
-            await_merge(cluster)
+            cluster.await_merge()
             return cluster
 
         yield start
-
-
-def await_merge(cluster: LocalCluster, seconds: float = MERGE_SECONDS) -> None:
-    """Until all daemons that run are in one configuration, and agree on the groups in it."""
-    wanted = sorted(daemon.name for daemon in cluster.daemons if daemon.alive)
-    until = time.monotonic() + seconds
-    for daemon in cluster.daemons:
-        while daemon.alive and not has_settled(daemon.address, wanted):
-            assert time.monotonic() < until, f"{daemon.name} did not meet {wanted}: {daemon.log}"
-            time.sleep(GLANCE_SECONDS)
-
-
-def has_settled(address: str, wanted: list[str]) -> bool:
-    try:
-        with blocking.connect(address) as session:
-            status = session.query("status")
-    except SessionError:
-        return False
-    return status["groups_state"] == "settled" and sorted(status["members"]) == wanted

@@ -1,4 +1,4 @@
-"""`antiphon status`, `groups`, `members`: what daemons say about themselves."""
+"""`antiphon status`: what daemons say about themselves."""
 
 import asyncio
 import sys
@@ -13,29 +13,20 @@ from rich.table import Table
 
 from antiphon.client.errors import SessionError
 from antiphon.tools.reaching import (
-    DEFAULT_ADDRESS,
     EXIT_UNREACHABLE,
     Access,
     Target,
     access_options,
     ask,
-    connect_option,
     print_json,
     run,
     targets_of,
     targets_options,
 )
+from antiphon.tools.tables import console
 
 Answer = dict[str, Any]
 """A daemon's status, or `daemon` and `error`."""
-
-PIPE_WIDTH = 160
-
-
-def console() -> Console:
-    """Names are printed as they are, and into a file or a pipe lines may be long."""
-    width = None if sys.stdout.isatty() else PIPE_WIDTH
-    return Console(highlight=False, markup=False, emoji=False, width=width)
 
 
 @click.command()
@@ -194,59 +185,3 @@ def _duration(seconds: float) -> str:
     whole = int(seconds)
     hours, minutes = whole // 3600, whole // 60 % 60
     return f"{hours}:{minutes:02}:{whole % 60:02}"
-
-
-@click.command()
-@connect_option
-@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON.")
-@access_options
-def groups(addresses: tuple[str, ...], as_json: bool, access: Access) -> None:
-    """List the groups that have members, and how many.
-
-    \b
-    Examples:
-      antiphon groups
-      antiphon groups --connect 4804@localhost --json
-    """
-    target = Target(addresses or (DEFAULT_ADDRESS,))
-    answer: Answer = run("groups", ask(target, access, "groups"))
-    if as_json:
-        print_json(answer)
-        return
-    if not answer["groups"]:
-        click.echo("no group has a member")
-        return
-    table = Table("group", box=box.SIMPLE)
-    table.add_column("members", justify="right")
-    for name, count in sorted(answer["groups"].items()):
-        table.add_row(name, f"{count:,}")
-    console().print(table)
-    if answer["all"] > len(answer["groups"]):
-        click.echo(f"and {answer['all'] - len(answer['groups']):,} more")
-
-
-@click.command()
-@click.argument("group")
-@connect_option
-@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON.")
-@access_options
-def members(group: str, addresses: tuple[str, ...], as_json: bool, access: Access) -> None:
-    """List who is in GROUP, and at which daemon.
-
-    Exits with 1 if nobody is in it.
-
-    \b
-    Examples:
-      antiphon members chat
-      antiphon members chat --json
-    """
-    target = Target(addresses or (DEFAULT_ADDRESS,))
-    answer: Answer = run("members", ask(target, access, "members", group=group))
-    if as_json:
-        print_json(answer)
-        return
-    table = Table("member", "daemon", "private group", box=box.SIMPLE)
-    for row in answer["members"]:
-        daemon = row["session"][0]
-        table.add_row(row["name"], row["daemon"], f"#{row['name']}#{daemon}")
-    console().print(table)

@@ -1,6 +1,5 @@
 """`antiphon up`: a cluster on this machine, in the foreground, to try things."""
 
-import asyncio
 import shlex
 import signal
 import socket
@@ -16,16 +15,12 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from antiphon.client.errors import SessionError
-from antiphon.core.errors import AntiphonError, UsageError
+from antiphon.core.errors import AntiphonError
 from antiphon.core.trace import Level
 from antiphon.tools.cluster import CLIENT_PORT, LocalCluster, LocalDaemon
 from antiphon.tools.reaching import (
     EXIT_FAILED,
     EXIT_UNREACHABLE,
-    Access,
-    Target,
-    ask,
     print_json,
 )
 
@@ -122,7 +117,7 @@ def _run(cluster: LocalCluster, quiet: bool, as_json: bool) -> int:
     try:
         try:
             cluster.start()
-            _await_merge(cluster)
+            cluster.await_merge()
             _tell(cluster, as_json)
             code = _watch(cluster, logs)
         except KeyboardInterrupt:
@@ -134,27 +129,6 @@ def _run(cluster: LocalCluster, quiet: bool, as_json: bool) -> int:
         logs.show()
         signal.signal(signal.SIGINT, signal.default_int_handler)
     return EXIT_FAILED if any(codes) else code
-
-
-def _await_merge(cluster: LocalCluster) -> None:
-    """What is sent before all have found each other stays in a part of the cluster."""
-    names = {daemon.name for daemon in cluster.daemons}
-    until = time.monotonic() + MERGE_SECONDS
-    while time.monotonic() < until:
-        if all(_company(daemon) == names for daemon in cluster.daemons):
-            return
-        time.sleep(LOOK_SECONDS / 5)
-    raise UsageError("daemon_failed", "the daemons did not find each other", "see the log above")
-
-
-def _company(daemon: LocalDaemon) -> set[str]:
-    """With whom it is; nobody while it does not answer or groups are not settled."""
-    target = Target((daemon.address,), daemon.name)
-    try:
-        status = asyncio.run(ask(target, Access(), "status"))
-    except SessionError:
-        return set()
-    return set(status["members"]) if status["groups_state"] == "settled" else set()
 
 
 def _tell(cluster: LocalCluster, as_json: bool) -> None:

@@ -2,7 +2,6 @@
 
 import os
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import msgspec
 
 from antiphon.client import blocking
-from antiphon.core.errors import UsageError
 from antiphon.tools.cluster import LocalCluster
 
 MERGE_S = 20.0
@@ -39,7 +37,7 @@ def own_daemons(
     """A cluster that has merged; its files are removed, unless a directory is named."""
     with tempfile.TemporaryDirectory(prefix="antiphon-bench-") as made:
         with LocalCluster(count, directory or Path(made), level=level, wrapper=wrapper) as cluster:
-            await_merged(cluster.addresses)
+            cluster.await_merge()
             yield Target(cluster.addresses, [one.pid for one in cluster.daemons]), cluster
 
 
@@ -48,18 +46,6 @@ def running_daemons(addresses: Sequence[str]) -> Target:
     found = [status(address) for address in addresses]
     here = [one.pid for one in found if _is_local(one.pid)]
     return Target([*addresses], here if len(here) == len(found) else [])
-
-
-def await_merged(addresses: Sequence[str]) -> None:
-    """Until the daemons at these addresses are one configuration."""
-    until = time.monotonic() + MERGE_S
-    while time.monotonic() < until:
-        found = [status(address) for address in addresses]
-        names = {one.daemon for one in found}
-        if all(set(one.members) == names for one in found):
-            return
-        time.sleep(GLANCE_S)
-    raise UsageError("not_merged", f"no view of all in {MERGE_S} s", "see the daemons' logs")
 
 
 def status(address: str) -> Status:
