@@ -40,15 +40,21 @@ def test_a_client_that_stops_reading_is_cut_off_and_the_others_go_on(tmp_path: P
             stuck.join("g")
             sender = await antiphon.connect(cluster.addresses[0])
             await until(lambda: in_group(sender, 2), "both joined")
-            for number in range(count):
-                await sender.multicast("g", number.to_bytes(4) + bytes(1_000))
+            sending = asyncio.create_task(send(sender))
             got, view = await messages_and_last_view(receiver)
+            await sending
             assert [int.from_bytes(one.payload[:4]) for one in got] == list(range(count))
             assert view.cause == Cause.DISCONNECT
             assert (await client_counts(sender))["closed: slow"] == 1
             assert stuck.read_all()[-1] == Close("slow")
             await sender.close()
         await receiver.close()
+
+    async def send(sender: Session) -> None:
+        for number in range(count):
+            await sender.multicast("g", number.to_bytes(4) + bytes(1_000))
+            if number % 50 == 0:
+                await asyncio.sleep(0.001)  # the receiver lives here too, and must not be slow
 
     async def in_group(session: Session, wanted: int) -> bool:
         groups: dict[str, int] = (await session.query("groups"))["groups"]

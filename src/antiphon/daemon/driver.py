@@ -18,7 +18,7 @@ from antiphon.core.trace import Kind, Record
 from antiphon.daemon.clients import Clients
 from antiphon.daemon.clock import clock
 from antiphon.daemon.datagrams import Datagrams
-from antiphon.daemon.multicast import MARK, Reach
+from antiphon.daemon.multicast import Reach, is_probe
 from antiphon.daemon.secure.outcome import Opened, Refusal, Reply
 from antiphon.daemon.secure.plain import Plain
 from antiphon.daemon.secure.seal import Seal
@@ -26,7 +26,6 @@ from antiphon.protocol.node import Node
 from antiphon.wire.client import Query
 from antiphon.wire.packet import Tag
 
-MULTICAST_MARK = bytes([MARK])
 TIDY_US = SECOND // 4
 """Between looks at what has grown old."""
 
@@ -168,7 +167,7 @@ class Driver:
             outcome = self.seal.open(now, datagram)
             if type(outcome) is Opened:
                 packet = outcome.packet
-                if self.reach is not None and packet[:1] == MULTICAST_MARK:
+                if self.reach is not None and is_probe(packet):
                     self._hear_probe(now, packet, by_multicast)
                     continue
                 is_token = len(packet) > 1 and packet[1] == Tag.TOKEN

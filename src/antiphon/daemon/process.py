@@ -63,8 +63,7 @@ class Daemon:
         self._stopping = False
         self._reload_wanted = False
         started = clock()
-        log = config.log
-        self.log = Log(log.file, log.format, log.level, log.max_bytes, log.max_age)
+        self.log = _open_log(config)
         self.me = Member(self.entry.id, new_incarnation())
         self.queries = Queries(name, started)
         self.seal = _seal(config, self.me)
@@ -80,7 +79,7 @@ class Daemon:
         for listener in _open_listeners(entry, config.clients.unix_mode):
             driver.listen(listener)
         if config.network.multicast is not None:
-            driver.reach = Reach(entry.id)
+            driver.reach = Reach(config.cluster_hash(), self.me)
         driver.clients.named = self.queries.named
         self.queries.driver = driver
         self.queries.stop = self.stop
@@ -209,7 +208,9 @@ class Daemon:
         if any(key == "daemon" or key.startswith("cluster.name") for key in needed):
             raise ValueError(f"restart_needed: {', '.join(needed)} cannot change while it runs")
         settings = self._node_settings(new)
+        log = self.log if new.log == self.config.log else _open_log(new)
         self._apply(self.driver, new)
+        self.log = log
         self.driver.node.reload(settings)
         self.config = new
         warnings = [f"{key} changes with the next start" for key in needed]
@@ -256,6 +257,11 @@ def _seal(config: Config, me: Member) -> Seal | Plain:
     if not config.encrypted:
         return Plain()
     return Seal(read_keys(Path(config.cluster.key_file)), me, os.urandom)
+
+
+def _open_log(config: Config) -> Log:
+    log = config.log
+    return Log(log.file, log.format, log.level, log.max_bytes, log.max_age)
 
 
 def _address(entry: DaemonEntry) -> SocketAddress:

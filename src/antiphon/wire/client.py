@@ -236,7 +236,7 @@ def read_frame(frame: bytes) -> Frame | MulticastFrame | Message:
             raise DecodeError("unknown_tag", f"frame {tag}")
         decoded: Frame = decoder.decode(memoryview(frame)[1:])
         return decoded
-    except (error, ValueError, msgspec.DecodeError) as fault:
+    except (error, ValueError, RecursionError, msgspec.DecodeError) as fault:
         raise DecodeError("malformed", f"frame {tag}: {fault}") from None
 
 

@@ -138,16 +138,16 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Records:
-    level: str = key(choice(*Level), Level.VIEWS.value)
+    level: str = key(choice(*Level), Level.VIEWS.value, restart=True)
     """How much is recorded."""
 
-    directory: str = key(TEXT, BY_DEFAULT, is_path=True)
+    directory: str = key(TEXT, BY_DEFAULT, is_path=True, restart=True)
     """If not said, `CLUSTER/records` in the state directory."""
 
-    max_bytes: int = key(SIZE, KIB**3)
+    max_bytes: int = key(SIZE, KIB**3, restart=True)
     """Of one daemon's records; the oldest are deleted."""
 
-    max_age: int = key(TIME, WEEK_US)
+    max_age: int = key(TIME, WEEK_US, restart=True)
     """Older records are deleted."""
 
 

@@ -284,7 +284,7 @@ def test_a_reload_takes_what_it_can() -> None:
     for taken in (
         SMALL + '[[daemon]]\nname = "three"\naddress = "127.0.0.1:1"\nclients = []\n',
         SMALL.replace("4815", "4817"),
-        SMALL + "[limits]\nsessions = 1\n[log]\nlevel = 'debug'\n[records]\nlevel = 'off'\n",
+        SMALL + "[limits]\nsessions = 1\n[log]\nlevel = 'debug'\n",
         SMALL + "[[access]]\ngroup = 'x'\nwho = ['*']\nmay = []\n",
     ):
         assert read(taken) != old
@@ -294,7 +294,8 @@ def test_a_reload_takes_what_it_can() -> None:
 @pytest.mark.parametrize(
     ("text", "keys"),
     [
-        (SMALL.replace("lab", "lob"), {"cluster.name", "daemon.socket"}),
+        (SMALL + "[records]\nlevel = 'off'\n", {"records.level"}),
+        (SMALL.replace("lab", "lob"), {"cluster.name", "daemon.socket", "records.directory"}),
         (SMALL.replace("4813", "4999"), {"daemon.address"}),
         (SMALL.replace('"one"', '"uno"'), {"daemon"}),
         (SMALL + "[timeouts]\ntoken_loss = 400\n", {"timeouts.token_loss"}),
