@@ -208,8 +208,9 @@ class Driver:
             self._hear(record)
 
     def _flush(self) -> None:
+        self.spill()  # before clients hear of it
         self.clients.flush()
-        self.spill()
+        self.spill()  # and before daemons hear what clients have taken
         self.datagrams.flush()
 
     def _note_stall(self, until: Instant) -> None:

@@ -11,10 +11,12 @@ daemon. So a client's row stands where the daemon's row of the same news stood, 
 the client's row ahead of it; what the daemon has no row for stands at the client's own time.
 
 A client that is killed leaves a story without a `close` row. Then the daemon's `close` stays,
-and of its requests those that the client's story does not reach.
+and of its requests those that the client's story does not reach. A client that is cut off goes
+on for a moment with requests that the daemon never took; they are left out.
 """
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +26,7 @@ from antiphon.records.reader import Notes, find_segments, rows_of
 
 NEWS = frozenset((Kind.HAND, Kind.VIEW, Kind.SIGNAL, Kind.LEFT))
 REQUESTS = frozenset((Kind.OPEN, Kind.JOIN, Kind.LEAVE, Kind.SUBMIT))
+CHANGES = frozenset((Kind.JOIN, Kind.LEAVE))
 TOLD_BY_CLIENTS = NEWS | REQUESTS | {Kind.CLOSE}
 
 CHANGE = "change"
@@ -63,8 +66,10 @@ def gather(directories: Iterable[Path], notes: Notes | None = None) -> list[Reco
     own: list[Placed] = []
     told: list[Placed] = []
     for number, key in enumerate(sorted(writers)):
-        placed = _in_order(number, times[key], writers[key])
-        (own if key[0] else told).extend(placed)
+        if key[0]:
+            own += _in_order(number, times[key], writers[key])
+        else:
+            told += _by_time(number, times[key], writers[key])
     return [row for _, row in sorted(_joined(own, told), key=lambda one: one[0])]
 
 
@@ -76,6 +81,12 @@ def _in_order(writer: int, times: list[int], rows: list[Record]) -> list[Placed]
         latest = max(latest, time)
         placed.append((Place(latest, writer, position), row))
     return placed
+
+
+def _by_time(writer: int, times: list[int], rows: list[Record]) -> list[Placed]:
+    """A client writes a request when it knows its number, later than it made it."""
+    places = [Place(time, writer, position) for position, time in enumerate(times)]
+    return sorted(zip(places, rows, strict=True), key=lambda one: one[0])
 
 
 def _joined(own: list[Placed], told: list[Placed]) -> list[Placed]:
@@ -103,6 +114,8 @@ def _session(row: Record) -> SessionKey:
 
 def _session_rows(story: list[Placed], daemons: list[Placed]) -> list[Placed]:
     """A client's story with its daemon's places, and what only the daemon can tell."""
+    end = _end_number(daemons)
+    story = [one for one in story if not _is_late(one[1], end)]
     kept = [*_news(story, daemons)]
     changes = {row.first for _, row in daemons if row.kind is Kind.SUBMIT and row.detail == CHANGE}
     kept += [
@@ -114,6 +127,18 @@ def _session_rows(story: list[Placed], daemons: list[Placed]) -> list[Placed]:
     closes = [one for one in (*story, *daemons) if one[1].kind is Kind.CLOSE]
     # The end is told by whoever saw it first: others may have heard of it before the client.
     return kept + sorted(closes, key=lambda one: one[0])[:1]
+
+
+def _end_number(daemons: list[Placed]) -> int:
+    """The number that the daemon gave to the end of the session; 0 if it did not end it."""
+    closed = [place for place, row in daemons if row.kind is Kind.CLOSE]
+    changes = [(place, row.first) for place, row in daemons if row.detail == CHANGE]
+    return next((number for place, number in changes if closed and place > closed[0]), 0)
+
+
+def _is_late(row: Record, end: int) -> bool:
+    """A client that was cut off goes on for a while; the daemon took nothing of that."""
+    return row.kind is Kind.SUBMIT and row.service > 0 and 0 < end <= row.first
 
 
 def _news(story: list[Placed], daemons: list[Placed]) -> list[Placed]:
@@ -149,6 +174,7 @@ def _requests_beyond(story: list[Placed], daemons: list[Placed]) -> list[Placed]
     for _, row in submits:
         unreliable = row.service == 0
         reached[unreliable] = max(reached[unreliable], row.first + row.count)
+    asked = Counter((row.kind, row.groups) for _, row in story if row.kind in CHANGES)
     numbered = [(row.first, place) for place, row in submits if row.service]
     found = []
     for place, row in daemons:
@@ -161,6 +187,11 @@ def _requests_beyond(story: list[Placed], daemons: list[Placed]) -> list[Placed]
         elif row.kind is Kind.SUBMIT:
             if row.first >= reached[row.service == 0]:
                 found.append((place, row))
-        elif row.kind in REQUESTS and place > end:
+        elif row.kind in CHANGES:
+            if asked[row.kind, row.groups]:
+                asked[row.kind, row.groups] -= 1
+            else:
+                found.append((place, row))
+        elif row.kind is Kind.OPEN and place > end:
             found.append((place, row))
     return found

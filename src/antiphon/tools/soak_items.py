@@ -107,7 +107,7 @@ def _starved(soak: Soak) -> tuple[bool, Figures]:
 
 
 def _chaos(soak: Soak) -> tuple[bool, Figures]:
-    return _command(["chaos", "--seconds", "3600", "--json"])
+    return _command(["chaos", "--seconds", "300", "--runs", "12", "--json"])
 
 
 def _jobs(soak: Soak) -> list[str]:

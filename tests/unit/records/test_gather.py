@@ -160,3 +160,46 @@ def test_a_change_stands_before_what_the_client_sent_after_it(tmp_path: Path) ->
         (Kind.SUBMIT, 20),
         (Kind.SUBMIT, 11),
     ]
+
+
+def kinds_and_numbers(rows: list[Record]) -> list[tuple[Kind, int]]:
+    return [(row.kind, row.first) for row in rows]
+
+
+def test_a_join_stands_where_the_client_made_it_though_it_writes_it_later(tmp_path: Path) -> None:
+    """The client knows its number, and writes it, only when the view has come."""
+    origin = (1, 1, 1)
+    join = Record(Kind.JOIN, 20, *origin, groups=("g",))
+    change = Record(Kind.SUBMIT, 20, *origin, first=1, count=1, service=4, detail="change")
+    view = Record(Kind.VIEW, 21, *origin, groups=("g",), views=(None, None))
+    write(tmp_path, "d1", "daemon", [join, change, view])
+    at = msgspec.structs.replace
+    write(tmp_path, "c1", "client", [at(view, time=30), at(join, time=10), at(change, time=10)])
+    rows = gather([tmp_path])
+    assert kinds_and_numbers(rows) == [(Kind.JOIN, 0), (Kind.SUBMIT, 1), (Kind.VIEW, 0)]
+    assert [row.time for row in rows] == [10, 20, 30]
+
+
+def test_what_a_client_sent_after_its_daemon_cut_it_off_was_never_taken(tmp_path: Path) -> None:
+    """The end has a number at the daemon, which the client goes on to use."""
+    origin = (1, 1, 1)
+    sent = Record(Kind.SUBMIT, 10, *origin, first=1, count=5, service=4, groups=("g",))
+    late = msgspec.structs.replace(sent, time=21, first=6)
+    close = Record(Kind.CLOSE, 20, *origin, reason="slow")
+    end = Record(Kind.SUBMIT, 20, *origin, first=6, count=1, service=4, detail="change")
+    write(tmp_path, "d1", "daemon", [sent, close, end])
+    write(tmp_path, "c1", "client", [sent, late, msgspec.structs.replace(close, time=25)])
+    told = [(Kind.SUBMIT, 1), (Kind.CLOSE, 0), (Kind.SUBMIT, 6)]
+    assert kinds_and_numbers(gather([tmp_path])) == told
+
+
+def test_a_join_under_way_when_the_client_was_killed_is_told_by_the_daemon(tmp_path: Path) -> None:
+    """Its own row waited for its number; other rows of the client are later."""
+    origin = (1, 1, 1)
+    join = Record(Kind.JOIN, 10, *origin, groups=("g",))
+    again = msgspec.structs.replace(join, time=20)
+    hand = Record(Kind.HAND, 30, *origin, first=1, count=1, service=4, groups=("f",))
+    write(tmp_path, "d1", "daemon", [join, again, hand])
+    write(tmp_path, "c1", "client", [join, msgspec.structs.replace(hand, time=31)])
+    joins = [row.time for row in gather([tmp_path]) if row.kind is Kind.JOIN]
+    assert joins == [10, 20]
