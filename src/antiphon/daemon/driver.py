@@ -208,9 +208,12 @@ class Driver:
             self._hear(record)
 
     def _flush(self) -> None:
-        self.spill()  # before clients hear of it
+        """Packets first: the ring waits for them. What is recorded is kept before anybody
+        hears of it."""
+        self.spill()
+        self.datagrams.flush()
         self.clients.flush()
-        self.spill()  # and before daemons hear what clients have taken
+        self.spill()  # what clients have taken may have moved the node
         self.datagrams.flush()
 
     def _note_stall(self, until: Instant) -> None:
