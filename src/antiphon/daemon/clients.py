@@ -92,6 +92,7 @@ class Clients:
 
         self._last_session = 0
         self.letting_in = True
+        self._last_view: tuple[object, bytes] = ((), b"")
         self.named: Callable[[str], str] = str
         """Puts the names of daemons in place of their ids."""
         self._spare = os.open(os.devnull, os.O_RDONLY)
@@ -233,16 +234,23 @@ class Clients:
             connection.queue(frame_of(news), True, len(news.body))
             self._unwritten[connection.fileno()] = connection
             return
-        if isinstance(news, View) and news.evidence:
-            news = msgspec.structs.replace(news, evidence=self.named(news.evidence))
         counted = not isinstance(news, Flow | Closed)
-        connection.queue(frame_of(news), counted)
+        frame = self._view_frame(news) if isinstance(news, View) else frame_of(news)
+        connection.queue(frame, counted)
         self._unwritten[connection.fileno()] = connection
         if isinstance(news, Flow):
             connection.reading = news.open and self.letting_in
             self._watch(connection)
         elif isinstance(news, Closed):
             self._end(connection, news.reason)
+
+    def _view_frame(self, view: View) -> bytes:
+        """Packed once for all sessions that are told the same: a view names all its members."""
+        told = (view.group, view.id, view.together)
+        if told != self._last_view[0]:
+            named = msgspec.structs.replace(view, evidence=self.named(view.evidence))
+            self._last_view = (told, frame_of(named))
+        return self._last_view[1]
 
     def flush(self) -> None:
         """Write what the last steps have brought."""

@@ -68,6 +68,7 @@ class Daemon:
         self.queries = Queries(name, started)
         self.seal = _seal(config, self.me)
         self._recorder: SegmentWriter | None = None
+        self._last_view: tuple[object, object] = ((), ())
         self.driver = self._make_driver()
         self._recorder = self._make_recorder()
 
@@ -226,9 +227,9 @@ class Daemon:
     # Records.
 
     def _hear(self, record: Record) -> None:
-        if self._recorder is not None:
-            self._recorder.add(record)
         kind = record.kind
+        if self._recorder is not None and not (kind == Kind.VIEW and self._is_repeated(record)):
+            self._recorder.add(record)
         if kind == Kind.INSTALL:
             names = self.queries.names
             members = ", ".join(names.get(one.daemon, str(one.daemon)) for one in record.members)
@@ -246,6 +247,14 @@ class Daemon:
         elif kind == Kind.VIEW:
             members = f"{len(record.sessions)} members"
             self.log.debug("group", f"{record.groups[0]}: {members} by {record.reason}")
+
+    def _is_repeated(self, record: Record) -> bool:
+        """At level views, one row tells of a view for all sessions here: a row for each, with
+        all members in it, would grow with their square."""
+        told = (record.groups, record.views)
+        repeated = told == self._last_view and self.config.records.level != Level.ALL
+        self._last_view = told
+        return repeated
 
 
 def new_incarnation() -> Incarnation:

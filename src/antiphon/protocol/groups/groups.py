@@ -294,9 +294,8 @@ class Groups:
         members = group.sessions()
         effects: list[Word] = []
         if local.membership:
-            labelled = tuple((one, group.members[one]) for one in members)
             evidence = self.evidence if cause == Cause.NETWORK else ""
-            view = View(name, group.view, labelled, together, cause, evidence)
+            view = View(name, group.view, group.labelled(), together, cause, evidence)
             effects.append(Tell(number, view))
         elif old is None:
             effects.append(Tell(number, Joined(name)))

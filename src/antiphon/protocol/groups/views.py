@@ -20,20 +20,31 @@ def cut_view_id(config: ConfigId, base: ConfigId, cut: ViewId) -> ViewId:
 
 
 class Group:
-    """A group as this daemon knows it: its view and its members."""
+    """A group as this daemon knows it: its view and its members, which never change."""
 
-    __slots__ = ("view", "members", "changed_at")
+    __slots__ = ("view", "members", "changed_at", "_sessions", "_labelled")
 
     def __init__(self, view: ViewId, members: dict[SessionId, str], changed_at: int) -> None:
         self.view = view
         self.members = members
-        """Session and its name; sorted when told."""
+        """Session and its name; sorted when told, once for all who are told."""
+
+        self._sessions: tuple[SessionId, ...] | None = None
+        self._labelled: tuple[tuple[SessionId, str], ...] | None = None
 
         self.changed_at = changed_at
         """Sequence of the change that made the view; 0 if made before this configuration."""
 
     def sessions(self) -> tuple[SessionId, ...]:
-        return tuple(sorted(self.members))
+        if self._sessions is None:
+            self._sessions = tuple(sorted(self.members))
+        return self._sessions
+
+    def labelled(self) -> tuple[tuple[SessionId, str], ...]:
+        """Each session with its name."""
+        if self._labelled is None:
+            self._labelled = tuple((one, self.members[one]) for one in self.sessions())
+        return self._labelled
 
     def loses(self, coming: tuple[Member, ...]) -> bool:
         """Has it sessions of daemons that do not come along?"""
