@@ -37,6 +37,7 @@ NARROW_LOSS_MAX = 0.03
 FIRST_FAULT_US = 900 * MILLISECOND
 QUIET_US = 11 * SECOND
 UNTIL_US = 20 * SECOND
+HOLE_US = 3 * SECOND
 SEND_UNTIL_US = QUIET_US + 2 * SECOND
 MESSAGES_WISHED = 140
 """Of the random applications; daemons that are down send fewer."""
@@ -97,9 +98,17 @@ def _draw_steps(stage: Stage, episodes: list[Episode]) -> tuple[Step, ...]:
         steps += episode(stage, at)
         at += PATIENCE_US.get(episode, 0) + stage.span(200, 2_400)
         turn += 1
-    inside = [step for step in steps if step.time < QUIET_US - 50 * MILLISECOND]
+    inside = [step for step in steps if step.time < _latest_us(step)]
     inside += _make_up(stage, inside) + _last_words(stage)
     return tuple(sorted(inside, key=lambda step: step.time))
+
+
+def _latest_us(step: Step) -> int:
+    """When a step may come at the latest. Who can never get a packet is left out once that is
+    noticed, and taken in again when it has waited its time: all of it before quiet is judged."""
+    if step.action.verb == "lose-forever":
+        return QUIET_US - HOLE_US
+    return QUIET_US - 50 * MILLISECOND
 
 
 def _draw_beginning(stage: Stage) -> list[Step]:
