@@ -6,15 +6,19 @@ Memory is flat if the mean of the last third lies within five hundredths of the 
 import asyncio
 import multiprocessing
 import os
+import socket
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from statistics import mean
+from statistics import mean, median
 
 import click
+import msgspec
 
 import antiphon
 from antiphon.core.ids import DaemonId
@@ -32,6 +36,7 @@ Figures = dict[str, float]
 FLAT = 1.05
 SAMPLES = 60
 GROUPS = 20
+NOISE_RATE = 20_000
 PAGE_KIB = os.sysconf("SC_PAGE_SIZE") // 1024
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -176,6 +181,54 @@ def starved(seconds: float) -> tuple[bool, Figures]:
         changes = _views(cluster) - before
         stalls = asyncio.run(_stalls(cluster))
     return changes <= stalls, {"changes": changes, "stalls": stalls, "seconds": seconds}
+
+
+def flooded(seconds: float) -> tuple[bool, Figures]:
+    """What is left of the rate while a daemon gets packets of noise, many in a second. With and
+    without by turns, for the machine is not the same from one moment to the next."""
+    rates: dict[bool, list[float]] = {False: [], True: []}
+    with tempfile.TemporaryDirectory() as folder, LocalCluster(3, Path(folder)) as cluster:
+        cluster.await_merge()
+        for noisy in (False, True) * 3:
+            noise = multiprocessing.Process(
+                target=_noise, args=(cluster.daemons[1].udp_port, seconds + 3, noisy)
+            )
+            noise.start()
+            rates[noisy].append(_rate(cluster, seconds))
+            noise.join()
+        refused = asyncio.run(_refused(cluster.addresses[1]))
+    ratio = median(rates[True]) / median(rates[False])
+    figures = {"ratio": round(ratio, 3), "refused": refused, "rate": median(rates[False])}
+    return ratio >= 0.8 and refused > 0, figures
+
+
+def _noise(port: int, seconds: float, sends: bool) -> None:
+    """NOISE_RATE packets a second, in bursts of a hundredth; or the same turns without them."""
+    rng = Random(1)
+    packets = [rng.randbytes(rng.randrange(1, 1400)) for _ in range(200)]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        until = time.monotonic() + seconds
+        due = time.monotonic()
+        while due < until:
+            for packet in packets if sends else ():
+                sender.sendto(packet, ("127.0.0.1", port))
+            due += len(packets) / NOISE_RATE
+            time.sleep(max(0.0, due - time.monotonic()))
+
+
+def _rate(cluster: LocalCluster, seconds: float) -> float:
+    command = [sys.executable, "-m", "antiphon", "bench", "flood", "--seconds", str(seconds)]
+    for address in cluster.addresses:
+        command += ["--connect", address]
+    done = subprocess.run([*command, "--json"], stdout=subprocess.PIPE, text=True, check=True)
+    told = msgspec.json.decode(done.stdout.splitlines()[-1], type=dict[str, object])
+    return float(str(told["messages_per_second"]))
+
+
+async def _refused(address: str) -> int:
+    async with await antiphon.connect(address) as session:
+        status = await session.query("status")
+    return sum(status["drops"].values())
 
 
 def _views(cluster: LocalCluster) -> int:

@@ -106,6 +106,12 @@ def _starved(soak: Soak) -> tuple[bool, Figures]:
     return starved(600)
 
 
+def _flooded(soak: Soak) -> tuple[bool, Figures]:
+    from antiphon.tools.endurance import flooded
+
+    return flooded(5)
+
+
 def _chaos(soak: Soak) -> tuple[bool, Figures]:
     return _command(["chaos", "--seconds", "300", "--runs", "12", "--json"])
 
@@ -164,6 +170,7 @@ ITEMS: dict[str, Item] = {
     ),
     "idle": Item("what three idle daemons cost", _idle),
     "starved": Item("two busy loops on each core, and nobody is suspected", _starved),
+    "flooded": Item("noise at a daemon's port, and what is left of the rate", _flooded),
     "chaos": Item("real daemons and clients under faults", _chaos),
 }
 """In the order in which they run."""
