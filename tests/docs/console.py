@@ -6,6 +6,7 @@ ask the daemon at the usual port; and how long a command takes.
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -108,7 +109,8 @@ class Terminal:
     def _adapted(self, command: str) -> str:
         if command.startswith("make "):
             return f"make --directory '{ROOT}' --dry-run {command.removeprefix('make ')}"
-        command = re.sub(r"^(\.venv/bin/)?python ", f"{sys.executable} ", command)
+        python = shlex.quote(sys.executable)
+        command = re.sub(r"^(\.venv/bin/)?python ", lambda _: f"{python} ", command)
         command = re.sub(
             r"(?<=\s)(\d+):\d+(?=\s|$)", lambda m: f"{m[1]}:{int(m[1]) + SEEDS} --jobs 1", command
         )
