@@ -3,6 +3,7 @@
 For `antiphon up`, for benches and tests: no configuration is needed, one is written.
 """
 
+import ctypes
 import os
 import signal
 import socket
@@ -19,6 +20,8 @@ from antiphon.core.errors import UsageError
 
 NAMES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 CLIENT_PORT = 4803
+PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None)
 PORTS = (15_000, 32_000)
 """Below those that Linux gives to clients."""
 
@@ -139,7 +142,12 @@ class LocalCluster:
             target = log if self._log_to_files else None
             # A group of its own: Ctrl-C at a terminal is ours to pass on.
             daemon.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=target, stderr=target, process_group=0
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=target,
+                stderr=target,
+                process_group=0,
+                preexec_fn=_end_with_parent,
             )
 
     def _await(self, daemon: LocalDaemon) -> None:
@@ -201,6 +209,11 @@ class LocalCluster:
                 daemon.process.kill()
                 codes.append(daemon.process.wait())
         return codes
+
+
+def _end_with_parent() -> None:
+    """In the new process: a cluster whose owner was killed must not run on for ever."""
+    _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _has_settled(address: str, wanted: list[str]) -> bool:
