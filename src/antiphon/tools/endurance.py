@@ -29,6 +29,7 @@ from antiphon.sim.nodes import make_nodes
 from antiphon.sim.script import Script
 from antiphon.sim.session import App, News, Session
 from antiphon.sim.world import World
+from antiphon.tools.bench.target import cpu_seconds
 from antiphon.tools.cluster import LocalCluster
 
 Figures = dict[str, float]
@@ -38,16 +39,10 @@ SAMPLES = 60
 GROUPS = 20
 NOISE_RATE = 20_000
 PAGE_KIB = os.sysconf("SC_PAGE_SIZE") // 1024
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def resident_kib(pid: int) -> int:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_KIB
-
-
-def processor_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def growth(samples: Sequence[float]) -> float:
@@ -149,9 +144,9 @@ def idle(seconds: float) -> tuple[bool, Figures]:
     """What three daemons cost that have nothing to do."""
     with tempfile.TemporaryDirectory() as folder, LocalCluster(3, Path(folder)) as cluster:
         time.sleep(3)
-        before = [processor_seconds(one.pid) for one in cluster.daemons]
+        before = [cpu_seconds([one.pid]) for one in cluster.daemons]
         time.sleep(seconds)
-        after = [processor_seconds(one.pid) for one in cluster.daemons]
+        after = [cpu_seconds([one.pid]) for one in cluster.daemons]
         shares = [(end - start) / seconds for start, end in zip(before, after, strict=True)]
         most = max(resident_kib(one.pid) for one in cluster.daemons)
     figures = {"percent_of_a_core_each": round(100 * max(shares), 2), "kib_each": float(most)}

@@ -26,7 +26,6 @@ from antiphon.tools.reaching import (
 
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 LOOK_SECONDS = 0.1
-MERGE_SECONDS = 20.0
 
 
 @click.command()

@@ -11,8 +11,6 @@ import msgspec
 from antiphon.client import blocking
 from antiphon.tools.cluster import LocalCluster
 
-MERGE_S = 20.0
-GLANCE_S = 0.02
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
