@@ -16,6 +16,7 @@ from antiphon.wire.control import (
     Digest,
     EndSession,
     GroupChange,
+    GroupStanding,
     GroupState,
     Hello,
     Hurry,
@@ -113,7 +114,8 @@ def encode_body(told: tuple[Any, ...]) -> bytes:
 def body_decoder(count: int) -> Callable[[bytes], tuple[Any, ...]]:
     def decode(raw: bytes) -> tuple[Any, ...]:
         body = read_body(raw, count)
-        return (body.table, body.destinations, body.kinds, body.payloads, body.sender)
+        told = (body.table, body.destinations, body.kinds, body.payloads, body.sender)
+        return (*told, True) if body.big_endian else told
 
     return decode
 
@@ -153,7 +155,14 @@ DATA = RecoveryData(
 VIEW = ViewId(BASE, 12, 0xFEDCBA9876543210)
 GROUP_STATE = GroupState(
     (
-        SessionState(1, "anna", (("alpha", VIEW), ("beta", ViewId(CONFIG, 3, 0)))),
+        SessionState(
+            1,
+            "anna",
+            (
+                GroupStanding("alpha", VIEW, 0xFEDCBA9876543210, 70_000),
+                GroupStanding("beta", ViewId(CONFIG, 3, 0), 7, 1),
+            ),
+        ),
         SessionState(2, "bert", ()),
     )
 )
@@ -192,6 +201,7 @@ EXAMPLES = (
     token("token_first", Token(1)),
     token("token_requests", FULL_TOKEN),
     body("body_empty_message", (("alpha",),), (0,), (0,), (b"",), ""),
+    body("body_big_endian", (("alpha",),), (0,), (-2,), (b"big",), "ann", True),
     body("body_one_destination", (("alpha", "beta"),), (0, 0), (7, -1), (b"one", b"three"), "ann"),
     body(
         "body_destinations",

@@ -12,6 +12,7 @@ from antiphon.core.ids import (
     Configuration,
     DaemonId,
     GroupName,
+    Labelled,
     Member,
     SessionId,
     ViewId,
@@ -94,17 +95,28 @@ class Message(Word):
     chosen: tuple[int, ...] = ()
     """Which of them are for this session; empty: all."""
 
+    self_discard: bool = False
+
 
 class View(Word):
     """Who is in the group from here on, and who came with me from my last view."""
 
     group: GroupName
     id: ViewId
-    members: tuple[tuple[SessionId, str], ...]
+    members: tuple[Labelled, ...]
     together: tuple[SessionId, ...]
     cause: Cause
     evidence: str = ""
     """Of a change of the network: who accused whom, and how long each phase took."""
+
+    moved: tuple[tuple[Labelled, ...], ...] = ()
+    """Who joined or left; of a change of the network all sets that came together."""
+
+    era: int = 0
+    """Names the last view of the group that the network made, or its first one."""
+
+    index: int = 1
+    """Counts the views of an era."""
 
 
 class Joined(Word):

@@ -62,6 +62,10 @@ class SessionId(NamedTuple):
     number: Counter
 
 
+Labelled = tuple[SessionId, str]
+"""A session and its name."""
+
+
 class ViewId(NamedTuple):
     """A group view: where in the order of which configuration it was made.
 

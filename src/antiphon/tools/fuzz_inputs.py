@@ -108,7 +108,7 @@ def body(raw: bytes) -> bytes:
         raise DecodeError("too_short")
     opened = read_body(raw[2:], int.from_bytes(raw[:2], "big"))
     parts = (opened.table, opened.destinations, opened.kinds, opened.payloads)
-    packed = pack_body(*parts, opened.sender)
+    packed = pack_body(*parts, opened.sender, opened.big_endian)
     return raw[:2] + packed
 
 

@@ -1,7 +1,8 @@
 """The body of a client's bundle: sender, destinations, lengths, kinds, payloads.
 
     u32  length of the head           head: u8 length + UTF-8 name of the sending session,
-    ...  head                         u16 destinations, each u16 groups, each u8 length + UTF-8
+    ...  head                         u8 its byte order, u16 destinations, each u16 groups,
+                                      each u8 length + UTF-8
     u16  * count: destination of each message, only if there is more than one
     u32  * count: length of each payload
     i16  * count: kind of each message (SP-83)
@@ -20,6 +21,7 @@ from antiphon.core.ids import GROUP_NAME_BYTES_MAX, GroupName
 
 U32 = Struct(">I")
 U16 = Struct(">H")
+ORDER_AND_COUNT = Struct(">?H")
 
 Destination = tuple[GroupName, ...]
 Table = tuple[Destination, ...]
@@ -36,12 +38,23 @@ class Head(NamedTuple):
 
     sender: str
     table: Table
+    big_endian: bool = False
+    """The sender's byte order, for those whose payloads are structures in memory."""
 
 
 class Body:
     """A bundle's body, opened; its payloads are still where they were."""
 
-    __slots__ = ("sender", "table", "destinations", "kinds", "lengths", "_raw", "_start")
+    __slots__ = (
+        "sender",
+        "table",
+        "big_endian",
+        "destinations",
+        "kinds",
+        "lengths",
+        "_raw",
+        "_start",
+    )
 
     def __init__(
         self,
@@ -52,7 +65,7 @@ class Body:
         raw: bytes,
         start: int,
     ) -> None:
-        self.sender, self.table = head
+        self.sender, self.table, self.big_endian = head
         self.destinations = destinations
         self.kinds = kinds
         self.lengths = lengths
@@ -84,9 +97,9 @@ def letters(message: Message) -> list[Letter]:
     return [Letter(first + at, table[destinations[at]], kinds[at], payloads[at]) for at in chosen]
 
 
-def pack_head(sender: str, table: Table) -> bytes:
+def pack_head(sender: str, table: Table, big_endian: bool = False) -> bytes:
     name = sender.encode()
-    parts = [bytes([len(name)]), name, U16.pack(len(table))]
+    parts = [bytes([len(name)]), name, bytes([big_endian]), U16.pack(len(table))]
     for destination in table:
         parts.append(U16.pack(len(destination)))
         for group in destination:
@@ -101,9 +114,10 @@ def pack_body(
     kinds: tuple[int, ...],
     payloads: tuple[bytes, ...],
     sender: str = "",
+    big_endian: bool = False,
 ) -> bytes:
     """`sender` must be the name of the session that submits it, else it is refused."""
-    head = pack_head(sender, table)
+    head = pack_head(sender, table, big_endian)
     count = len(payloads)
     parts = [U32.pack(len(head)), head]
     if len(table) > 1:
@@ -131,8 +145,8 @@ def _parse_head(packed: bytes) -> Head:
     try:
         at = 1 + packed[0]
         sender = packed[1:at].decode()
-        (count,) = U16.unpack_from(packed, at)
-        at += 2
+        big_endian, count = ORDER_AND_COUNT.unpack_from(packed, at)
+        at += ORDER_AND_COUNT.size
         table = []
         for _ in range(count):
             (groups,) = U16.unpack_from(packed, at)
@@ -150,7 +164,7 @@ def _parse_head(packed: bytes) -> Head:
         raise DecodeError("malformed", "table of groups: size")
     if any(not 0 < len(names) <= GROUPS_PER_MESSAGE_MAX or not all(names) for names in table):
         raise DecodeError("malformed", "table of groups: a destination names 1 to 100 groups")
-    return Head(sender, tuple(table))
+    return Head(sender, tuple(table), big_endian)
 
 
 def read_body(body: bytes, count: int) -> Body:

@@ -5,7 +5,7 @@ several spellings for a number, and array-like structs would let extra fields pa
 """
 
 from itertools import pairwise
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -187,10 +187,20 @@ class EndSession(Control, tag=3):
     session: U32
 
 
+class GroupStanding(NamedTuple):
+    """Where a session stands in one of its groups."""
+
+    group: Name
+    view: ViewId
+    era: Natural
+    number: Counter
+    """Of the view in its era."""
+
+
 class SessionState(Control):
     session: U32
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
-    groups: Annotated[tuple[tuple[Name, ViewId], ...], msgspec.Meta(max_length=GROUPS_MAX)]
+    groups: Annotated[tuple[GroupStanding, ...], msgspec.Meta(max_length=GROUPS_MAX)]
 
 
 class GroupState(Control, tag=4):

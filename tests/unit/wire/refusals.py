@@ -247,15 +247,16 @@ BODIES = [
     Refusal("wrong_size", "cut", ONE, BY_NAME[ONE].raw[:-1]),
     field("bad_field", "a table of 65001 bytes", ONE, 0, "I", 65_001),
     field("malformed", "a table longer than the body", ONE, 0, "I", 65_000),
-    field("malformed", "a table of no destinations", ONE, 8, "H", 0),
-    field("malformed", "a table of more destinations", ONE, 8, "H", 2),
-    field("malformed", "no groups", ONE, 10, "H", 0),
-    field("malformed", "fewer groups", ONE, 10, "H", 1),
-    field("malformed", "an empty group name", ONE, 12, "B", 0),
-    field("malformed", "a group name that is not UTF-8", ONE, 13, "B", 0xFF),
+    field("not_canonical", "a byte order of its own", ONE, 8, "B", 2),
+    field("malformed", "a table of no destinations", ONE, 9, "H", 0),
+    field("malformed", "a table of more destinations", ONE, 9, "H", 2),
+    field("malformed", "no groups", ONE, 11, "H", 0),
+    field("malformed", "fewer groups", ONE, 11, "H", 1),
+    field("malformed", "an empty group name", ONE, 13, "B", 0),
+    field("malformed", "a group name that is not UTF-8", ONE, 14, "B", 0xFF),
     Refusal("malformed", "101 groups", ONE, pack_body((("g",) * 101,), *NOTHING_TWICE)),
     Refusal("malformed", "1025 destinations", ONE, pack_body(MANY_PLACES, *NOTHING_TWICE)),
-    field("bad_field", "a destination behind the table", MANY, 34, "H", 2),
+    field("bad_field", "a destination behind the table", MANY, 35, "H", 2),
 ]  # fmt: skip
 
 ALL = [*SPELLINGS, *BOUNDS, *MEANINGS, *RING, *TOKENS, *BODIES]

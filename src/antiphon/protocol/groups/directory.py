@@ -2,7 +2,7 @@
 
 from antiphon.core.ids import ConfigId, GroupName, Member, SessionId, ViewId
 from antiphon.protocol.groups.views import Group, cut_view_id
-from antiphon.wire.control import GroupState, SessionState
+from antiphon.wire.control import GroupStanding, GroupState, SessionState
 
 
 class Directory:
@@ -18,9 +18,11 @@ class Directory:
         if group in self._of_session.get(session, ()):
             return None
         self._of_session.setdefault(session, {})[group] = None
-        members = dict(self.groups[group].members) if group in self.groups else {}
-        members[session] = name
-        self.groups[group] = Group(view, members, view.position)
+        before = self.groups.get(group)
+        if before is None:
+            self.groups[group] = Group(view, {session: name}, view.position)
+        else:
+            self.groups[group] = before.changed(view, before.members | {session: name})
         return self.groups[group]
 
     def leave(self, session: SessionId, group: GroupName, view: ViewId) -> Group | None:
@@ -30,9 +32,10 @@ class Directory:
         del self._of_session[session][group]
         if not self._of_session[session]:
             del self._of_session[session]
-        members = dict(self.groups[group].members)
+        before = self.groups[group]
+        members = dict(before.members)
         del members[session]
-        left = Group(view, members, view.position)
+        left = before.changed(view, members)
         if members:
             self.groups[group] = left
         else:
@@ -78,9 +81,12 @@ class Directory:
                 continue
             groups = self.groups_of(session)
             label = self.groups[groups[0]].members[session]
-            views = tuple((group, self.groups[group].view) for group in groups)
-            sessions.append(SessionState(session.number, label, views))
+            sessions.append(SessionState(session.number, label, tuple(map(self._standing, groups))))
         return GroupState(tuple(sessions))
+
+    def _standing(self, name: GroupName) -> GroupStanding:
+        group = self.groups[name]
+        return GroupStanding(name, group.view, group.era, group.index)
 
     def merge(
         self, states: dict[Member, GroupState], view: ViewId
@@ -90,18 +96,21 @@ class Directory:
         are all of that view: whoever else was in it has been cut off under another id."""
         members: dict[GroupName, dict[SessionId, str]] = {}
         last_views: dict[GroupName, dict[SessionId, ViewId]] = {}
+        standings: dict[GroupName, GroupStanding] = {}
         for daemon in sorted(states):
             for told in states[daemon].sessions:
                 session = SessionId(daemon.daemon, daemon.incarnation, told.session)
-                for group, last in told.groups:
-                    members.setdefault(group, {})[session] = told.name
-                    last_views.setdefault(group, {})[session] = last
+                for standing in told.groups:
+                    name = standing.group
+                    members.setdefault(name, {})[session] = told.name
+                    last_views.setdefault(name, {})[session] = standing.view
+                    standings[name] = standing
         changed = []
         joint: dict[GroupName, Group] = {}
         for name in sorted(members):
-            views = set(last_views[name].values())
-            if len(views) == 1:
-                joint[name] = Group(views.pop(), members[name], 0)
+            if len(set(last_views[name].values())) == 1:
+                _, last, era, index = standings[name]
+                joint[name] = Group(last, members[name], 0, era, index)
                 continue
             joint[name] = Group(view, members[name], view.position)
             changed.append((name, joint[name], last_views[name]))

@@ -46,6 +46,7 @@ from antiphon.core.ids import (
     NO_CONFIG,
     Configuration,
     GroupName,
+    Labelled,
     Member,
     SessionId,
     ViewId,
@@ -236,12 +237,13 @@ class Groups:
         if after is None:
             return []
         stayed = tuple(one for one in after.sessions() if one != session)
+        moved = (((session, name),),)
         effects: list[Word] = []
         for local in self._local(after):
             new = before is None or local.id == session
             old = None if before is None or new else before.view
             together = (session,) if new else stayed
-            effects += self._tell_view(now, local, group, after, old, together, Cause.JOIN)
+            effects += self._tell_view(now, local, group, after, old, together, Cause.JOIN, moved)
         return effects + self._signal_if_torn(now, group, after)
 
     def _leave(
@@ -258,8 +260,9 @@ class Groups:
                 self._records.about_view(Kind.LEFT, now, session.number, group, before.view)
             )
         stayed = after.sessions()
+        moved = (((session, before.members[session]),),)
         for local in self._local(after):
-            effects += self._tell_view(now, local, group, after, before.view, stayed, cause)
+            effects += self._tell_view(now, local, group, after, before.view, stayed, cause, moved)
         return effects + self._signal_if_torn(now, group, after)
 
     def _take_state(
@@ -271,10 +274,13 @@ class Groups:
             return []
         effects: list[Word] = []
         for name, group, last_views in self._directory.merge(self._states, view):
+            moved = _sets(group, last_views)
             for local in self._local(group):
                 old = last_views[local.id]
                 together = tuple(one for one in group.sessions() if last_views[one] == old)
-                effects += self._tell_view(now, local, name, group, old, together, Cause.NETWORK)
+                effects += self._tell_view(
+                    now, local, name, group, old, together, Cause.NETWORK, moved
+                )
             effects += self._signal_if_torn(now, name, group)
         self.state = State.SETTLED
         effects.append(Settled(self._configuration.id))
@@ -289,13 +295,24 @@ class Groups:
         old: ViewId | None,
         together: tuple[SessionId, ...],
         cause: Cause,
+        moved: tuple[tuple[Labelled, ...], ...],
     ) -> list[Word]:
         number = local.id.number
         members = group.sessions()
         effects: list[Word] = []
         if local.membership:
             evidence = self.evidence if cause == Cause.NETWORK else ""
-            view = View(name, group.view, group.labelled(), together, cause, evidence)
+            view = View(
+                name,
+                group.view,
+                group.labelled(),
+                together,
+                cause,
+                evidence,
+                moved,
+                group.era,
+                group.index,
+            )
             effects.append(Tell(number, view))
         elif old is None:
             effects.append(Tell(number, Joined(name)))
@@ -406,8 +423,11 @@ class Groups:
         config = installed.configuration.id
         for name, group, old in self._directory.cut(config, installed.base, installed.together):
             stayed = group.sessions()
+            moved = (group.labelled(),)
             for local in self._local(group):
-                effects += self._tell_view(now, local, name, group, old, stayed, Cause.NETWORK)
+                effects += self._tell_view(
+                    now, local, name, group, old, stayed, Cause.NETWORK, moved
+                )
         nobody_new = installed.together == installed.configuration.members
         if nobody_new and self.state == State.SETTLED:
             return [*effects, Settled(config)]
@@ -453,4 +473,13 @@ def _message(
         bundle.body,
         transitional,
         chosen,
+        bundle.self_discard,
     )
+
+
+def _sets(group: Group, last_views: dict[SessionId, ViewId]) -> tuple[tuple[Labelled, ...], ...]:
+    """Who came together: one set per last view, in the order of those views."""
+    sets: dict[ViewId, list[Labelled]] = {}
+    for labelled in group.labelled():
+        sets.setdefault(last_views[labelled[0]], []).append(labelled)
+    return tuple(tuple(sets[view]) for view in sorted(sets))

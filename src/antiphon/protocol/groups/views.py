@@ -4,7 +4,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from antiphon.core.ids import ConfigId, Member, SessionId, ViewId
+from antiphon.core.ids import ConfigId, Labelled, Member, SessionId, ViewId
 
 _encoder = msgspec.msgpack.Encoder()
 
@@ -19,28 +19,47 @@ def cut_view_id(config: ConfigId, base: ConfigId, cut: ViewId) -> ViewId:
     return ViewId(config, 0, int.from_bytes(digest, "big"))
 
 
+def era_of(view: ViewId) -> int:
+    """A number for the era that a view begins; the upper half tells who coordinated it."""
+    digest = blake2b(_encoder.encode(view), digest_size=4).digest()
+    return (view.config.coordinator % 2**32) << 32 | int.from_bytes(digest, "big")
+
+
 class Group:
     """A group as this daemon knows it: its view and its members, which never change."""
 
-    __slots__ = ("view", "members", "changed_at", "_sessions", "_labelled")
+    __slots__ = ("view", "members", "changed_at", "era", "index", "_sessions", "_labelled")
 
-    def __init__(self, view: ViewId, members: dict[SessionId, str], changed_at: int) -> None:
+    def __init__(
+        self,
+        view: ViewId,
+        members: dict[SessionId, str],
+        changed_at: int,
+        era: int | None = None,
+        index: int = 1,
+    ) -> None:
         self.view = view
+        self.era = era_of(view) if era is None else era
+        self.index = index
         self.members = members
         """Session and its name; sorted when told, once for all who are told."""
 
         self._sessions: tuple[SessionId, ...] | None = None
-        self._labelled: tuple[tuple[SessionId, str], ...] | None = None
+        self._labelled: tuple[Labelled, ...] | None = None
 
         self.changed_at = changed_at
         """Sequence of the change that made the view; 0 if made before this configuration."""
+
+    def changed(self, view: ViewId, members: dict[SessionId, str]) -> "Group":
+        """After a join or leave in the order; the era goes on."""
+        return Group(view, members, view.position, self.era, self.index + 1)
 
     def sessions(self) -> tuple[SessionId, ...]:
         if self._sessions is None:
             self._sessions = tuple(sorted(self.members))
         return self._sessions
 
-    def labelled(self) -> tuple[tuple[SessionId, str], ...]:
+    def labelled(self) -> tuple[Labelled, ...]:
         """Each session with its name."""
         if self._labelled is None:
             self._labelled = tuple((one, self.members[one]) for one in self.sessions())

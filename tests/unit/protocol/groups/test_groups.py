@@ -320,6 +320,60 @@ def test_a_merge_with_strangers_leaves_groups_of_one_side_alone() -> None:
     assert hall.payloads(11) == [b"message"], "and yet everybody knows them"
 
 
+def moved(hall: Hall, session: int) -> list[list[str]]:
+    return [[label for _, label in one] for one in hall.views(session)[-1].moved]
+
+
+def standing(hall: Hall, session: int) -> tuple[int, int]:
+    view = hall.views(session)[-1]
+    return view.era, view.index
+
+
+def test_a_view_tells_who_moved() -> None:
+    """Of a join or leave the one session; of a change of the network every set that came."""
+    hall = hall_of(11, 21, 31, daemons=3)
+    assert moved(hall, 11) == moved(hall, 31) == [["s31"]]
+    hall.leave(21, "alpha")
+    assert moved(hall, 11) == [["s21"]]
+    hall.join(21, "alpha")
+    hall.install(1, 2, together=((1, 2),))
+    assert moved(hall, 11) == [["s11", "s21"]]
+    hall.install(3)
+    hall.install(1, 2, 3, together=((1, 2),))
+    assert sorted(moved(hall, 11)) == [["s11", "s21"], ["s31"]]
+    assert moved(hall, 11) == moved(hall, 21) == moved(hall, 31)
+
+
+def test_views_are_counted_from_the_last_that_the_network_made() -> None:
+    hall = hall_of(11, 21)
+    era, index = standing(hall, 11)
+    assert index == 2 and standing(hall, 21) == (era, 2)
+    hall.leave(21, "alpha")
+    assert standing(hall, 11) == (era, 3)
+    hall.join(21, "alpha")
+    hall.install(1)
+    hall.install(2)
+    cut, other = standing(hall, 11), standing(hall, 21)
+    assert cut[1] == other[1] == 1 and len({cut[0], other[0], era}) == 3
+    hall.install(1, 2)
+    joint = standing(hall, 11)
+    assert joint == standing(hall, 21) and joint[1] == 1 and joint[0] not in (cut[0], other[0])
+
+
+def test_an_era_goes_on_where_a_merge_changes_no_member() -> None:
+    """Also for daemons that learn of the group only then."""
+    hall = Hall(2)
+    hall.install(1)
+    hall.install(2)
+    hall.open(11)
+    hall.join(11, "alpha")
+    era, index = standing(hall, 11)
+    hall.install(1, 2)
+    hall.open(21)
+    hall.join(21, "alpha")
+    assert standing(hall, 11) == standing(hall, 21) == (era, index + 1)
+
+
 def test_where_nobody_is_new_nothing_is_exchanged() -> None:
     """SP-35: a daemon that goes costs no message at all on the group level."""
     hall = hall_of(11, 21, 31, daemons=3)
