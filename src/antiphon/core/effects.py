@@ -4,6 +4,8 @@ Commands go down, news goes up; each word has exactly one consumer, written once
 protocol/node.py.
 """
 
+from typing import NamedTuple
+
 import msgspec
 
 from antiphon.core.bundle import Bundle
@@ -14,6 +16,7 @@ from antiphon.core.ids import (
     GroupName,
     Labelled,
     Member,
+    Natural,
     SessionId,
     ViewId,
 )
@@ -287,30 +290,40 @@ class Freeze(Word):
     attempt: ConfigId
 
 
+class StreamHoldings(NamedTuple):
+    """What a member holds of one stream."""
+
+    held: tuple[tuple[Natural, Natural, Natural], ...]
+    """Runs of sequences that are held and not known stable: first, last, stamp of the last."""
+
+    known: Natural
+    """Everything for its segment up to here was held at some time."""
+
+    stamp: Natural
+    """And nothing more for it will come with a stamp up to this."""
+
+    early: tuple[tuple[Natural, Natural], ...]
+    """Delivered ahead of the order, or pledged."""
+
+
 class Holdings(Word):
     """stream -> membership: what I hold of the configuration that ends."""
 
     attempt: ConfigId
-    held: tuple[tuple[int, int], ...]
-    """Runs of stream sequences that are held and not known stable."""
-
-    complete: int
-    """Everything up to here was held at some time."""
+    streams: tuple[StreamHoldings, ...]
+    """Of each segment's stream; none if there was no configuration."""
 
     stable: int
-    """Everything up to here was held by every member."""
+    """Everything up to this stamp was held by every member."""
 
-    early: tuple[tuple[int, int], ...]
-    """Delivered ahead of the order, or pledged."""
+    cursor: int
+    """Position up to which I have delivered in turn."""
 
 
 class Recover(Word):
     """membership -> stream: what all who come with me hold, member by member."""
 
     attempt: ConfigId
-    whole: bool
-    """Everybody of the old configuration comes along."""
-
     holdings: tuple[tuple[Member, Holdings], ...]
 
 

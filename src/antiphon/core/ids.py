@@ -80,10 +80,17 @@ class ViewId(NamedTuple):
 
 
 class Configuration(NamedTuple):
-    """Who is in it, sorted by daemon: the order of the ring."""
+    """Who is in it, sorted by daemon."""
 
     id: ConfigId
     members: tuple[Member, ...]
+    parts: tuple[tuple[Member, ...], ...] = ()
+    """Its segments, each sorted, by their first members; empty if there is only one."""
+
+    @property
+    def segments(self) -> tuple[tuple[Member, ...], ...]:
+        """Each is one ring, in the order of its members."""
+        return self.parts or (self.members,)
 
     @property
     def daemons(self) -> tuple[DaemonId, ...]:

@@ -4,11 +4,14 @@ A message that does not encode back to the very bytes it came in is refused: msg
 several spellings for a number, and array-like structs would let extra fields pass.
 """
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 
+from antiphon.core.bundle import Reach
+from antiphon.core.effects import StreamHoldings
 from antiphon.core.errors import DecodeError
 from antiphon.core.ids import (
     ConfigId,
@@ -20,9 +23,10 @@ from antiphon.core.ids import (
     ViewId,
 )
 from antiphon.wire.packet import HEADER_BYTES, Envelope, Tag
-from antiphon.wire.ring import check_order
+from antiphon.wire.ring import check_order, check_reach
 
 MEMBERS_MAX = 256
+SEGMENTS_MAX = 256
 RUNS_MAX = 4096
 RUNS_TOTAL_MAX = 1 << 20
 EVIDENCE_BYTES_MAX = 2048
@@ -34,6 +38,7 @@ U32 = Counter
 Members = Annotated[tuple[Member, ...], msgspec.Meta(max_length=MEMBERS_MAX)]
 Daemons = Annotated[tuple[SomeDaemon, ...], msgspec.Meta(max_length=MEMBERS_MAX)]
 Runs = Annotated[tuple[tuple[U64, U64], ...], msgspec.Meta(max_length=RUNS_MAX)]
+Streams = Annotated[tuple[StreamHoldings, ...], msgspec.Meta(max_length=SEGMENTS_MAX)]
 Text = Annotated[str, msgspec.Meta(max_length=EVIDENCE_BYTES_MAX)]
 Reason = Annotated[str, msgspec.Meta(max_length=64)]
 Name = Annotated[GroupName, msgspec.Meta(min_length=1, max_length=255)]
@@ -89,19 +94,17 @@ class State(Control):
 
     config: ConfigId
     base: ConfigId
-    held: Runs
-    complete: U64
+    streams: Streams
     stable: U64
-    early: Runs
+    cursor: U64
 
 
 class MemberState(Control):
     member: Member
     base: ConfigId
-    held: Runs
-    complete: U64
+    streams: Streams
     stable: U64
-    early: Runs
+    cursor: U64
 
 
 class Digest(Control):
@@ -116,6 +119,9 @@ class RecoveryRequest(Control):
 
     config: ConfigId
     base: ConfigId
+    segment: U32
+    """Whose stream they are in."""
+
     index: U32
     wanted: Runs
 
@@ -133,6 +139,9 @@ class RecoveryData(Control):
     control: bool
     self_discard: bool
     order: tuple[U64, U64, U64, U64, U64, U64]
+    segment: U32
+    early_pasts: Annotated[tuple[tuple[U32, U64], ...], msgspec.Meta(max_length=SEGMENTS_MAX)]
+    reach: Annotated[tuple[Reach, ...], msgspec.Meta(max_length=SEGMENTS_MAX)]
     index: U32
     fragments: Annotated[int, msgspec.Meta(ge=1, le=1 << 20)]
     data: Fragment
@@ -236,10 +245,10 @@ def read_control(tag: int, packet: bytes) -> PacketMessage:
 def _check(message: PacketMessage) -> None:
     """What types cannot say: sorted, apart, within bounds, possible."""
     match message:
-        case State():
-            _check_runs(message.held, message.early)
+        case State(streams=streams):
+            _check_streams(streams)
         case Digest(states=states):
-            _check_runs(*(runs for state in states for runs in (state.held, state.early)))
+            _check_streams([stream for state in states for stream in state.streams])
             _check_sorted(tuple(state.member.daemon for state in states))
         case RecoveryRequest(wanted=wanted):
             _check_runs(wanted)
@@ -247,6 +256,7 @@ def _check(message: PacketMessage) -> None:
                 raise DecodeError("bad_field", "a request for nothing")
         case RecoveryData():
             check_order(message.service, message.order)
+            check_reach(message.order[0], message.segment, message.early_pasts, message.reach)
             if not message.number or message.index >= message.fragments:
                 raise DecodeError("bad_field", "a fragment outside of its bundle")
         case Propose(members=members):
@@ -263,10 +273,24 @@ def _check_sorted(daemons: tuple[int, ...]) -> None:
         raise DecodeError("not_canonical", "a list of members is sorted, each daemon once")
 
 
+def _check_streams(streams: Iterable[StreamHoldings]) -> None:
+    """Stamps rise from run to run, and are no less than sequences."""
+    for stream in streams:
+        stamps = [stamp for _, _, stamp in stream.held]
+        if any(one >= other for one, other in pairwise(stamps)):
+            raise DecodeError("bad_field", "stamps rise from run to run")
+        if any(stamp < last for _, last, stamp in stream.held) or stream.stamp < stream.known:
+            raise DecodeError("bad_field", "a stamp is at least its sequence")
+    held = [tuple((first, last) for first, last, _ in stream.held) for stream in streams]
+    _check_runs(*held, *(stream.early for stream in streams))
+
+
 def _check_runs(*lists: tuple[tuple[int, int], ...]) -> None:
     """A few bytes can name billions of numbers; nobody will walk through them."""
     total = 0
     for runs in lists:
+        if len(runs) > RUNS_MAX:
+            raise DecodeError("bad_field", f"more than {RUNS_MAX} runs")
         floor = 0
         for first, last in runs:
             if first <= floor or last < first:

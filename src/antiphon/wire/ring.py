@@ -5,12 +5,15 @@ of a bundle carries its place in the order. Packet and token are canonical: a pa
 one spelling only, and everything else is refused.
 """
 
+from itertools import pairwise
 from struct import Struct
 
 import msgspec
 
+from antiphon.core.bundle import Reach
 from antiphon.core.errors import DecodeError
 from antiphon.core.ids import ConfigId, DaemonId, Incarnation
+from antiphon.core.positions import stamp_of
 from antiphon.core.service import Service
 from antiphon.wire.packet import CONFIG, CONFIG_BYTES, HEADER_BYTES
 
@@ -162,7 +165,26 @@ def check_order(service: int, order: tuple[int, ...]) -> None:
             raise DecodeError("bad_field", "an unreliable piece has no place in the order")
     elif not sequence or stamp < sequence:
         raise DecodeError("bad_field", "a stamp is at least its sequence, and neither is 0")
-    elif max(previous, early_past, order_past, after_change) >= sequence:
+    elif max(previous, early_past) >= sequence:
+        raise DecodeError("bad_field", "a bundle comes after its past")
+    elif stamp_of(max(order_past, after_change)) >= stamp:
+        raise DecodeError("bad_field", "a bundle comes after its past")
+
+
+def check_reach(
+    sequence: int,
+    segment: int,
+    early_pasts: tuple[tuple[int, int], ...],
+    reach: tuple[Reach, ...],
+) -> None:
+    """For whom a bundle is, and what it comes after in other streams."""
+    others = [other for other, _ in early_pasts]
+    reached = [one.segment for one in reach]
+    if segment in others or any(one >= other for one, other in pairwise(others)):
+        raise DecodeError("bad_field", "other streams are sorted, each once")
+    if any(one >= other for one, other in pairwise(reached)):
+        raise DecodeError("bad_field", "segments are sorted, each once")
+    if any(max(one.before, one.previous) >= sequence for one in reach):
         raise DecodeError("bad_field", "a bundle comes after its past")
 
 
@@ -213,8 +235,8 @@ def _check_token(token: Token) -> None:
         raise DecodeError("bad_field", "token: link ARU beyond the link sequence")
     if token.site_aru > token.site_stamp or token.site_sequence > token.site_stamp:
         raise DecodeError("bad_field", "token: site ARU or sequence beyond the site stamp")
-    if token.last_change > token.site_sequence:
-        raise DecodeError("bad_field", "token: group change beyond the site sequence")
+    if stamp_of(token.last_change) > token.site_stamp:
+        raise DecodeError("bad_field", "token: group change beyond the site stamp")
     floor = 0
     for first, last in token.requests:
         if first <= floor or last < first or last > token.link_sequence:

@@ -108,7 +108,7 @@ class Groups:
         """In EXCHANGE: what the daemons of the configuration have told so far."""
 
         self._last_change = 0
-        """Sequence of the last group change delivered in this configuration."""
+        """Position of the last group change delivered in this configuration."""
 
         self.evidence = ""
         """How the last configuration came about."""
@@ -205,9 +205,9 @@ class Groups:
         return effects + self._deliver_messages(now, bundle, event.transitional)
 
     def _deliver_change(self, now: Instant, bundle: Bundle, lineage: int) -> list[Word]:
-        self._last_change = bundle.sequence
+        self._last_change = bundle.position
         self._routes.clear()
-        view = ViewId(self._configuration.id, bundle.sequence, lineage)
+        view = ViewId(self._configuration.id, bundle.position, lineage)
         try:
             change = read_group_change(bundle.body)
         except DecodeError as error:

@@ -48,7 +48,7 @@ class Group:
         self._labelled: tuple[Labelled, ...] | None = None
 
         self.changed_at = changed_at
-        """Sequence of the change that made the view; 0 if made before this configuration."""
+        """Position of the change that made the view; 0 if made before this configuration."""
 
     def changed(self, view: ViewId, members: dict[SessionId, str]) -> "Group":
         """After a join or leave in the order; the era goes on."""

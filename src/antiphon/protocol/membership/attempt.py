@@ -26,10 +26,14 @@ class Attempt:
     def id(self) -> ConfigId:
         return self.configuration.id
 
-    def fits(self, digest: Digest, me: Member) -> bool:
+    def fits(self, digest: Digest, me: Member, installed: Configuration) -> bool:
         """It speaks of all members and of nobody else, and says of me what I said."""
         if tuple(state.member for state in digest.states) != self.configuration.members:
             return False
+        streams = len(installed.segments)
+        for state in digest.states:
+            if state.base == installed.id and len(state.streams) != streams:
+                return False
         mine = digest.states[self.configuration.members.index(me)]
         return self.mine is not None and mine == member_state(me, self.mine)
 
@@ -73,19 +77,18 @@ def coordinator_of(config: ConfigId) -> Member:
 
 
 def member_state(member: Member, state: State) -> MemberState:
-    return MemberState(member, state.base, state.held, state.complete, state.stable, state.early)
+    return MemberState(member, state.base, state.streams, state.stable, state.cursor)
 
 
 def state_message(holdings: Holdings, base: ConfigId) -> State:
     return State(
         holdings.attempt,
         base,
-        holdings.held,
-        holdings.complete,
+        holdings.streams,
         holdings.stable,
-        holdings.early,
+        holdings.cursor,
     )
 
 
 def holdings_of(state: MemberState, attempt: ConfigId) -> Holdings:
-    return Holdings(attempt, state.held, state.complete, state.stable, state.early)
+    return Holdings(attempt, state.streams, state.stable, state.cursor)

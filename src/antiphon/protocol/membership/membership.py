@@ -431,7 +431,7 @@ class Membership:
             return self._drop(now, sender, "false_coordinator")
         if self.state != State.COLLECT:
             return []  # I have it
-        if not attempt.fits(digest, self._me):
+        if not attempt.fits(digest, self._me, self.installed):
             return self._drop(now, sender, "bad_digest")
         return self._take_digest(now, digest)
 
@@ -444,10 +444,8 @@ class Membership:
             for state in digest.states
             if state.base == self.installed.id
         )
-        coming = {member for member, _ in together}
-        whole = all(member in coming for member in self.installed.members)
         entering = self._enter(now, State.RECOVER, "")
-        return [*entering, Recover(attempt.id, whole, together)]
+        return [*entering, Recover(attempt.id, together)]
 
     def _note_progress(self, now: Instant, attempt: ConfigId) -> list[Word]:
         if self._attempt is not None and attempt == self._attempt.id:

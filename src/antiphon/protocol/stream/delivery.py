@@ -1,6 +1,7 @@
 """When a bundle of the current configuration may be delivered: the six services.
 
-In a site all bundles have one dense sequence. `cursor` walks it over all services; the
+Every segment of the configuration has a stream (source.py). The *line* is the stamp up to
+which all of them are known here. `cursor` walks the positions up to it, over all services; the
 early services may run ahead of it under their own rule:
 
     reliable   at once
@@ -16,102 +17,118 @@ place among all messages (D4, D7).
 """
 
 from antiphon.core.bundle import Bundle
-from antiphon.core.ranges import RangeSet
+from antiphon.core.positions import stamp_of
 from antiphon.core.service import ORDERED, Service
-
-SessionKey = tuple[int, int]
-
-LEAP_MAX = 1 << 32
-"""Nobody is so far ahead: numbers that rise must never come to their end."""
+from antiphon.protocol.stream.source import Source
 
 MARKS_MAX = 256
 """Above so many, marks behind the cursor are forgotten: the cursor says the same (SP-61)."""
 
 
 class Delivery:
-    """Bundles of one configuration at one daemon.
+    """Bundles of one configuration at one daemon, whose segment is `mine`."""
 
-    Invariants: released <= min(stable, cursor); cursor <= complete; everything received
-    above `released` is in `held`; `ahead` lies above `cursor`.
-    """
-
-    def __init__(self) -> None:
-        self.held: dict[int, Bundle] = {}
-        self.complete = 0
+    def __init__(self, segments: int = 1, mine: int = 0) -> None:
+        self.sources = [Source(index, mine) for index in range(segments)]
+        self.own = self.sources[mine]
+        self._mine = mine
         self.line = 0
-        """Stamp of the bundle at `complete`: all with a lower or equal stamp are here."""
+        """All that is for us with a lower or equal stamp is here."""
+
+        self.stable = 0
+        """Up to this stamp everybody holds what is for it."""
 
         self.cursor = 0
-        self.stable = 0
-        self.released = 0
-        self.ahead = RangeSet()
-        self.pledged = RangeSet()
-        self.early_past = 0
+        """Position of what was delivered last in its turn."""
+
+        self.early_past = [0] * segments
         self.order_past = 0
         self._waiting: dict[int, Bundle] = {}
-        self._marks: dict[SessionKey, int] = {}
-        self._links: dict[SessionKey, dict[int, int]] = {}
+        """Early services by position."""
 
     def add(self, bundle: Bundle) -> bool:
-        """Take a stamped bundle; False if its stamp cannot be: they rise with the sequence."""
-        sequence = bundle.sequence
-        if sequence <= self.complete or sequence in self.held:
+        """Take a stamped bundle; False if its place cannot be."""
+        source = self.sources[bundle.segment]
+        if bundle.sequence <= source.released or bundle.sequence in source.held:
             return True  # it was here before
-        before, behind = self.held.get(sequence - 1), self.held.get(sequence + 1)
-        floor = before.stamp if before is not None else self.line
-        if not floor < bundle.stamp <= self.line + LEAP_MAX:
+        way = bundle.way_to(self._mine)
+        if not source.add(bundle, None if way is None else way[0]):
             return False
-        if behind is not None and behind.stamp <= bundle.stamp:
-            return False
-        self.held[sequence] = bundle
-        if bundle.service not in ORDERED:
-            self._waiting[sequence] = bundle
-        while (following := self.held.get(self.complete + 1)) is not None:
-            self.complete += 1
-            self.line = following.stamp
+        if way is not None and bundle.service not in ORDERED:
+            self._waiting[bundle.position] = bundle
+        self._renew_line()
         return True
+
+    def learn(self, segment: int, count: int, floor: int, head: int) -> None:
+        """What a segment's leader says of its stream."""
+        self.sources[segment].learn(count, floor, head)
+        self._renew_line()
+
+    def _renew_line(self) -> None:
+        sources = self.sources
+        self.line = sources[0].stamp if len(sources) == 1 else min(one.stamp for one in sources)
 
     def take(self) -> list[Bundle]:
         """Everything that may be delivered now, in order of delivery."""
         taken: list[Bundle] = []
-        if self.cursor == self.complete and not self._waiting:
-            return taken
         while self._advance(taken) or self._run_ahead(taken):
             pass
         return taken
 
+    def _next(self) -> Source | None:
+        """Whose turn it is; None while something with a lower stamp may come."""
+        if len(self.sources) == 1:
+            return self.own if self.own.ready else None
+        best = None
+        for source in self.sources:
+            if source.ready and (best is None or source.ready[0].stamp < best.ready[0].stamp):
+                best = source
+        return best if best is not None and best.ready[0].stamp <= self.line else None
+
     def _advance(self, taken: list[Bundle]) -> bool:
         moved = False
-        while (bundle := self.held.get(self.cursor + 1)) is not None:
-            if bundle.sequence in self.ahead:
-                self.ahead.remove_run(bundle.sequence, bundle.sequence)
-            elif bundle.service == Service.SAFE and bundle.sequence > self.stable:
+        while (source := self._next()) is not None:
+            bundle = source.ready[0]
+            if bundle.sequence in source.ahead:
+                source.ahead.remove_run(bundle.sequence, bundle.sequence)
+            elif bundle.service == Service.SAFE and bundle.stamp > self.stable:
                 break
             else:
                 self._deliver(bundle, taken)
-            self.cursor += 1
+            source.ready.popleft()
+            source.passed = bundle.sequence
+            self.cursor = bundle.position
             moved = True
         return moved
+
+    def _reached(self, position: int) -> bool:
+        """Everything for us up to there is delivered."""
+        if position <= self.cursor:
+            return True
+        if stamp_of(position) > self.line:
+            return False
+        source = self._next()
+        return source is None or source.ready[0].position > position
 
     def _run_ahead(self, taken: list[Bundle]) -> bool:
         """Deliver early what may be, lowest first."""
         if not self._waiting:
             return False
-        lowest = 0
-        """Of those that still wait after their turn; 0 if none does."""
+        lowest: dict[int, int] = {}
+        """Per stream, of those that still wait after their turn."""
 
         moved = False
-        for sequence in sorted(self._waiting):
-            bundle = self._waiting[sequence]
+        for place in sorted(self._waiting):
+            bundle = self._waiting[place]
             if bundle.after_change <= self.cursor and self._early(bundle, lowest):
-                self.ahead.add(sequence)
+                self.sources[bundle.segment].ahead.add(bundle.sequence)
                 self._deliver(bundle, taken)
                 moved = True
-            elif not lowest:
-                lowest = sequence
+            else:
+                lowest.setdefault(bundle.segment, bundle.sequence)
         return moved
 
-    def _early(self, bundle: Bundle, lowest: int) -> bool:
+    def _early(self, bundle: Bundle, lowest: dict[int, int]) -> bool:
         if bundle.service == Service.RELIABLE:
             return True
         if not self._follows_on(bundle):
@@ -119,65 +136,92 @@ class Delivery:
         if bundle.service == Service.FIFO:
             return True
         # Causal: all that its sender delivered before it is delivered here, too: early
-        # bundles up to `early_past`, and everything up to `order_past`.
-        if self.complete < bundle.early_past or self.cursor < bundle.order_past:
+        # bundles up to its early past, and everything up to `order_past`.
+        if not self._early_past_is_here(bundle.segment, bundle.early_past, lowest):
             return False
-        return not 0 < lowest <= bundle.early_past
+        for segment, sequence in bundle.early_pasts:
+            if not self._early_past_is_here(segment, sequence, lowest):
+                return False
+        return self._reached(bundle.order_past)
+
+    def _early_past_is_here(self, segment: int, sequence: int, lowest: dict[int, int]) -> bool:
+        if self.sources[segment].known < sequence:
+            return False
+        return not 0 < lowest.get(segment, 0) <= sequence
 
     def _deliver(self, bundle: Bundle, taken: list[Bundle]) -> None:
         taken.append(bundle)
-        self._waiting.pop(bundle.sequence, None)
+        self._waiting.pop(bundle.position, None)
         self._mark(bundle)
         self.remember(bundle)
 
     def remember(self, bundle: Bundle) -> None:
         """What I send from now on happens after this one."""
         if bundle.service in ORDERED:
-            self.order_past = max(self.order_past, bundle.sequence)
-        else:
-            self.early_past = max(self.early_past, bundle.sequence, bundle.early_past)
-            self.order_past = max(self.order_past, bundle.order_past)
+            self.order_past = max(self.order_past, bundle.position)
+            return
+        early = self.early_past
+        segment = bundle.segment
+        early[segment] = max(early[segment], bundle.sequence, bundle.early_past)
+        for segment, sequence in bundle.early_pasts:
+            early[segment] = max(early[segment], sequence)
+        self.order_past = max(self.order_past, bundle.order_past)
 
     def _follows_on(self, bundle: Bundle) -> bool:
         """Everything earlier of its session is delivered."""
-        if bundle.previous <= self.cursor:
+        previous = self._previous(bundle)
+        source = self.sources[bundle.segment]
+        if previous <= source.passed:
             return True
-        return bundle.previous <= self._marks.get((bundle.sender.daemon, bundle.session), 0)
+        return previous <= source.marks.get((bundle.sender.daemon, bundle.session), 0)
+
+    def _previous(self, bundle: Bundle) -> int:
+        if not bundle.reach:
+            return bundle.previous
+        way = bundle.way_to(self._mine)
+        assert way is not None, "only what is for us is delivered"
+        return way[1]
 
     def _mark(self, bundle: Bundle) -> None:
         """Keep, per session, up to where its bundles are delivered without a gap."""
         key = (bundle.sender.daemon, bundle.session)
-        links = self._links.get(key)
+        source = self.sources[bundle.segment]
         if not self._follows_on(bundle):
-            if links is None:
-                links = self._links[key] = {}
-            links[bundle.previous] = bundle.sequence
+            source.gaps.setdefault(key, {})[self._previous(bundle)] = bundle.sequence
             return
         mark = bundle.sequence
-        if links is not None:
-            while (following := links.pop(mark, None)) is not None:
+        gaps = source.gaps.get(key)
+        if gaps is not None:
+            while (following := gaps.pop(mark, None)) is not None:
                 mark = following
-            if not links:
-                del self._links[key]
-        self._marks[key] = mark
+            if not gaps:
+                del source.gaps[key]
+        source.marks[key] = mark
 
     def make_stable(self, stamp: int) -> None:
-        """Every member holds everything up to `stamp`."""
-        while (bundle := self.held.get(self.stable + 1)) is not None and bundle.stamp <= stamp:
-            self.stable += 1
+        """Every member holds everything for it up to `stamp`."""
+        self.stable = max(self.stable, stamp)
 
     def release(self) -> None:
-        """Forget what is delivered here and held everywhere (SP-69, SP-72)."""
-        while self.released < min(self.stable, self.cursor):
-            self.released += 1
-            del self.held[self.released]
-        if len(self._marks) > MARKS_MAX:
-            self._marks = {key: mark for key, mark in self._marks.items() if mark > self.cursor}
+        """Forget what is delivered here and held everywhere."""
+        for source in self.sources:
+            source.release(self.stable, self.cursor)
+            if len(source.marks) > MARKS_MAX:
+                marks, passed = source.marks, source.passed
+                source.marks = {key: mark for key, mark in marks.items() if mark > passed}
 
     def undelivered(self) -> list[Bundle]:
-        """Held and not delivered, in order."""
-        return [
-            self.held[sequence]
-            for sequence in sorted(self.held)
-            if sequence > self.cursor and sequence not in self.ahead
+        """For us, held and not delivered, in order."""
+        found = [
+            bundle
+            for source in self.sources
+            for bundle in source.held.values()
+            if bundle.position > self.cursor
+            and bundle.sequence not in source.ahead
+            and bundle.way_to(self._mine) is not None
         ]
+        return sorted(found, key=_position)
+
+
+def _position(bundle: Bundle) -> int:
+    return bundle.position

@@ -15,6 +15,9 @@ DATA_OVERHEAD = 200
 
 RUNS_PER_REQUEST = 64
 
+Place = tuple[int, int]
+"""Segment and sequence."""
+
 
 def fragment_bytes(packet_bytes: int) -> int:
     return max(64, packet_bytes - DATA_OVERHEAD)
@@ -27,31 +30,34 @@ class Pull:
     def __init__(self, attempt: ConfigId, base: ConfigId, plan: Plan, spread: int) -> None:
         self.attempt = attempt
         self.plan = plan
-        self.missing = RangeSet()
+        self.missing: dict[int, RangeSet] = {}
+        """Per stream; a stream of which nothing is missing is not in it."""
+
         self._base = base
         self._spread = spread
-        self._parts: dict[int, dict[int, bytes]] = {}
-        self._bytes: dict[int, int] = {}
+        self._parts: dict[Place, dict[int, bytes]] = {}
+        self._bytes: dict[Place, int] = {}
         self._answers: dict[DaemonId, int] = {}
 
     def requests(self, envelope: Envelope, only: DaemonId | None = None) -> list[Send]:
         """Ask each holder, or one of them, for what is still missing."""
-        wanted: dict[DaemonId, RangeSet] = {}
-        for sequence in self.missing:
-            holder = self.plan.holder(sequence, self._spread)
-            if only is None or holder == only:
-                wanted.setdefault(holder, RangeSet()).add(sequence)
+        wanted: dict[tuple[DaemonId, int], RangeSet] = {}
+        for segment, missing in self.missing.items():
+            for sequence in missing:
+                holder = self.plan.holder(segment, sequence, self._spread)
+                if only is None or holder == only:
+                    wanted.setdefault((holder, segment), RangeSet()).add(sequence)
         sends = []
-        for holder, sequences in sorted(wanted.items()):
+        for (holder, segment), sequences in sorted(wanted.items(), key=_holder_and_segment):
             runs = tuple(sequences.runs())[:RUNS_PER_REQUEST]
-            index = self._first_missing_part(runs[0][0])
-            request = RecoveryRequest(self.attempt, self._base, index, runs)
+            index = self._first_missing_part((segment, runs[0][0]))
+            request = RecoveryRequest(self.attempt, self._base, segment, index, runs)
             sends.append(Send(holder, pack_control(envelope, request)))
             self._answers[holder] = 0
         return sends
 
-    def _first_missing_part(self, sequence: int) -> int:
-        parts = self._parts.get(sequence, {})
+    def _first_missing_part(self, place: Place) -> int:
+        parts = self._parts.get(place, {})
         index = 0
         while index in parts:
             index += 1
@@ -60,19 +66,23 @@ class Pull:
     def take(self, data: RecoveryData) -> Bundle | None:
         """The bundle, if this fragment completes one that I miss."""
         sequence = data.order[0]
-        if sequence not in self.missing:
+        missing = self.missing.get(data.segment)
+        if missing is None or sequence not in missing:
             return None
-        parts = self._parts.setdefault(sequence, {})
+        place = (data.segment, sequence)
+        parts = self._parts.setdefault(place, {})
         if data.index in parts:
             return None
         parts[data.index] = data.data
-        self._bytes[sequence] = self._bytes.get(sequence, 0) + len(data.data)
-        if len(parts) < data.fragments and self._bytes[sequence] <= BUNDLE_BYTES_MAX:
+        self._bytes[place] = self._bytes.get(place, 0) + len(data.data)
+        if len(parts) < data.fragments and self._bytes[place] <= BUNDLE_BYTES_MAX:
             return None
-        del self._parts[sequence], self._bytes[sequence]
+        del self._parts[place], self._bytes[place]
         if len(parts) != data.fragments or max(parts) != data.fragments - 1:
             return None  # no bundle is like that: begin again
-        self.missing.remove_run(sequence, sequence)
+        missing.remove_run(sequence, sequence)
+        if not missing:
+            del self.missing[data.segment]
         return Bundle(
             data.sender,
             data.session,
@@ -83,12 +93,19 @@ class Pull:
             data.control,
             data.self_discard,
             *data.order,
+            data.segment,
+            data.early_pasts,
+            data.reach,
         )
 
     def answered(self, holder: DaemonId, fragments_max: int) -> bool:
         """Count an answer; True when the holder has sent all that one request gives."""
         self._answers[holder] = self._answers.get(holder, 0) + 1
         return self._answers[holder] % fragments_max == 0
+
+
+def _holder_and_segment(entry: tuple[tuple[DaemonId, int], RangeSet]) -> tuple[DaemonId, int]:
+    return entry[0]
 
 
 def answer(
@@ -136,6 +153,9 @@ def fragments(request: RecoveryRequest, bundle: Bundle, size: int) -> list[Recov
             bundle.control,
             bundle.self_discard,
             order,
+            bundle.segment,
+            bundle.early_pasts,
+            bundle.reach,
             index,
             len(cuts),
             cut,

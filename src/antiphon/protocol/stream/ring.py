@@ -18,13 +18,15 @@ from antiphon.core.effects import (
 )
 from antiphon.core.ids import NOBODY, Configuration, DaemonId, Member
 from antiphon.core.machine import Instant, Timers
+from antiphon.core.positions import position
 from antiphon.core.service import ORDERED, Service
 from antiphon.core.trace import Kind, Level, Record
 from antiphon.protocol.stream.assembly import TOKEN_LIFE, Assembly, DuplicateFilter
-from antiphon.protocol.stream.delivery import LEAP_MAX, Delivery
+from antiphon.protocol.stream.delivery import Delivery
 from antiphon.protocol.stream.packing import Filled, Outbox, Stamp
 from antiphon.protocol.stream.patience import Patience
 from antiphon.protocol.stream.settings import StreamSettings
+from antiphon.protocol.stream.source import LEAP_MAX
 from antiphon.protocol.stream.token import UsableAru, adaptive_delay, allowance, merged_aru
 from antiphon.protocol.stream.window import LinkWindow, joined_requests
 from antiphon.wire.control import Hurry, pack_control
@@ -64,7 +66,9 @@ class Ring:
     ) -> None:
         self.configuration = configuration
         self.timers = Timers()
-        self.delivery = Delivery()
+        segments = configuration.segments
+        self._segment = next(at for at, members in enumerate(segments) if me in members)
+        self.delivery = Delivery(len(segments), self._segment)
         self.settled = False
         self._me = me
         self._settings = settings
@@ -72,7 +76,7 @@ class Ring:
         self._outbox = outbox
         self._all = level == Level.ALL
         self._config_bytes = pack_config(configuration.id)
-        daemons = configuration.daemons
+        daemons = tuple(member.daemon for member in segments[self._segment])
         place = daemons.index(me.daemon)
         self._leader = daemons[0]
         self._next = daemons[(place + 1) % len(daemons)]
@@ -358,10 +362,12 @@ class Ring:
         # Its past is what this daemon delivered and what the session itself sent, delivered
         # or not: others may learn of this bundle before those. No true past lies behind the
         # end of the order; a false one that a peer told must not spoil what we say.
-        end = token.site_sequence
         early, ordered = self._session_past.get(bundle.session, (0, 0))
-        bundle.early_past = min(end, max(self.delivery.early_past, early))
+        told = self.delivery.early_past[self._segment]
+        bundle.early_past = min(token.site_sequence, max(told, early))
+        end = position(max(token.site_stamp, self._clock.value) + 1, 0) - 1
         bundle.order_past = min(end, max(self.delivery.order_past, ordered))
+        bundle.segment = self._segment
         bundle.after_change = token.last_change
         if bundle.service == Service.UNRELIABLE:
             return  # takes nothing of the order: a lost one must leave no gap (X-33)
@@ -372,20 +378,20 @@ class Ring:
         bundle.previous = self._session_last.get(bundle.session, 0)
         self._session_last[bundle.session] = bundle.sequence
         if bundle.service in ORDERED:
-            ordered = bundle.sequence
+            ordered = bundle.position
         else:
             early = bundle.sequence
         self._session_past[bundle.session] = (early, ordered)
         if bundle.control:
-            token.last_change = bundle.sequence
+            token.last_change = bundle.position
 
     def _update_arus(self, token: Token) -> None:
         """Both values in the same rotation (SP-173)."""
         me = self._me.daemon
         have = self._window.contiguous
+        own = self.delivery.own
+        self.delivery.learn(own.index, token.site_sequence, token.site_stamp, token.site_sequence)
         line = self.delivery.line
-        if self.delivery.complete == token.site_sequence:
-            line = token.site_stamp
         token.link_aru, token.link_modifier = merged_aru(
             token.link_aru, token.link_modifier, have, token.link_sequence, me
         )
@@ -492,16 +498,16 @@ class Ring:
         return (
             not self._sent_last <= token.flow <= self._flow_max
             or token.sequence > self._token_seen + LEAP_MAX
-            or token.site_stamp > self.delivery.line + LEAP_MAX
+            or token.site_stamp > self.delivery.own.stamp + LEAP_MAX
             or token.link_sequence < self._window.contiguous
-            or token.site_sequence < self.delivery.complete
-            or token.site_stamp < self.delivery.line
+            or token.site_sequence < self.delivery.own.known
+            or token.site_stamp < self.delivery.own.stamp
             or token.link_sequence > self._window.released + 2 * self._settings.buffered_packets_max
         )
 
     def _watch(self, now: Instant, token: Token) -> list[Word]:
         """Is somebody, perhaps I myself, unable to receive?"""
-        have = (self._window.contiguous, self.delivery.complete)
+        have = (self._window.contiguous, self.delivery.own.known)
         if have != self._received or have == (token.link_sequence, token.site_sequence):
             self._received = have
             self._received_at = now

@@ -39,7 +39,7 @@ from antiphon.core.service import Service
 from antiphon.core.trace import Kind, Level, Record
 from antiphon.protocol.stream.packing import OWN_SESSION, Outbox
 from antiphon.protocol.stream.pull import Pull, answer, fragment_bytes
-from antiphon.protocol.stream.recovery import Plan, holding_runs
+from antiphon.protocol.stream.recovery import Plan, stream_holdings
 from antiphon.protocol.stream.ring import Ring
 from antiphon.protocol.stream.settings import StreamSettings
 from antiphon.wire.control import Hurry, RecoveryData, RecoveryRequest
@@ -198,20 +198,19 @@ class Stream:
         self._pull = None
         self._timers.clear(PULL)
         if self._ring is None:
-            return [Holdings(attempt, (), 0, 0, ())]
+            return [Holdings(attempt, (), 0, 0)]
         delivery = self._ring.delivery
-        early = delivery.ahead.copy()
-        early.update(delivery.pledged)
-        held = holding_runs(delivery.held)
-        return [Holdings(attempt, held, delivery.complete, delivery.stable, tuple(early.runs()))]
+        streams = tuple(map(stream_holdings, delivery.sources))
+        return [Holdings(attempt, streams, delivery.stable, delivery.cursor)]
 
     def _recover(self, now: Instant, recover: Recover) -> list[Word]:
-        base = self._ring.configuration.id if self._ring is not None else NO_CONFIG
-        place = [member for member, _ in recover.holdings].index(self._me)
-        self._pull = Pull(recover.attempt, base, Plan(recover), place)
+        old = Configuration(NO_CONFIG, ())
         if self._ring is not None:
-            delivery = self._ring.delivery
-            self._pull.missing = self._pull.plan.missing(delivery.complete, delivery.held)
+            old = self._ring.configuration
+        place = [member for member, _ in recover.holdings].index(self._me)
+        self._pull = Pull(recover.attempt, old.id, Plan(recover, old), place)
+        if self._ring is not None:
+            self._pull.missing = self._pull.plan.missing(self._ring.delivery)
         if not self._pull.missing:
             return self._finish_recovery()
         self._timers.set(PULL, now + self._settings.pull_us)
@@ -221,13 +220,15 @@ class Stream:
         ring = self._ring
         if self.state != State.FROZEN or ring is None or ring.configuration.id != request.base:
             return self._drop(now, sender, "other_configuration")
+        if request.segment >= len(ring.delivery.sources):
+            return self._drop(now, sender, "unknown_segment")
         size = fragment_bytes(self._settings.packet_bytes)
         return list(
             answer(
                 self._envelope,
                 sender.daemon,
                 request,
-                ring.delivery.held,
+                ring.delivery.sources[request.segment].held,
                 size,
                 self._settings.pull_fragments,
             )
@@ -255,7 +256,7 @@ class Stream:
         self._recovered = self._pull.attempt
         if self._ring is not None:
             for bundle in self._surviving():
-                self._ring.delivery.pledged.add(bundle.sequence)
+                self._ring.delivery.sources[bundle.segment].pledged.add(bundle.sequence)
         return [Recovered(self._pull.attempt)]
 
     def _surviving(self) -> list[Bundle]:
@@ -303,7 +304,7 @@ class Stream:
             if not told and not plan.regular(bundle):
                 told = True
                 effects.append(Transitional(plan.together))
-            lineage = plan.lineage if bundle.sequence > plan.complete_to else 0
+            lineage = plan.lineage if bundle.stamp > plan.complete_to else 0
             effects.append(Delivered(bundle, told, lineage))
         if not told:
             effects.append(Transitional(plan.together))

@@ -1,0 +1,12 @@
+"""Places in the one order of a configuration: (stamp, segment) as a single number (SP-64)."""
+
+SEGMENT_BITS = 16
+SEGMENTS_MAX = 1 << SEGMENT_BITS
+
+
+def position(stamp: int, segment: int) -> int:
+    return stamp << SEGMENT_BITS | segment
+
+
+def stamp_of(position: int) -> int:
+    return position >> SEGMENT_BITS
