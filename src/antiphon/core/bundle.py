@@ -72,6 +72,9 @@ class Bundle(msgspec.Struct, gc=False):
     reach: tuple[Reach, ...] = ()
     """The segments it is for, in their order; empty: all, as the one before it in its stream."""
 
+    names: tuple[str, ...] = ()
+    """Groups that it is to; known only where it is submitted."""
+
     @property
     def position(self) -> int:
         return self.stamp << SEGMENT_BITS | self.segment

@@ -234,6 +234,28 @@ class Submit(Word):
     priority: int = 0
 
 
+class GroupDaemons(Word):
+    """groups -> stream: these daemons have members of a group now."""
+
+    group: GroupName
+    daemons: tuple[DaemonId, ...]
+
+
+class Forward(Word):
+    """stream -> links: an object for the leader of a neighbouring segment."""
+
+    to: DaemonId
+    data: bytes
+    reliable: bool
+
+
+class Arrived(Word):
+    """links -> stream: an object came from a neighbour, in any order."""
+
+    sender: Member
+    data: bytes
+
+
 class SubmitState(Word):
     """groups -> stream: my part of the group state for the new configuration, before all else."""
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from antiphon.core.bundle import Reach
+from antiphon.core.effects import StreamHoldings
 from antiphon.core.errors import DecodeError
 from antiphon.core.ids import ConfigId, DaemonId, Incarnation, Member
 from antiphon.protocol.presets import SIMULATION
@@ -152,12 +154,15 @@ def _rare_packets() -> Iterator[bytes]:
     base, config = ConfigId(1, *one, 1), ConfigId(2, *one, 2)
     runs = ((1, 3), (5, 9))
     order = (5, 6, 4, 3, 2, 1)
+    past, reach = ((0, 4),), (Reach(0, 4, 3), Reach(1, 3, 2))
     data = RecoveryData(
-        config, base, two, 1, 1, 1, 4, False, False, order, 0, 2, b"first half of it"
+        config, base, two, 1, 1, 1, 4, False, False, order, 1, past, reach, 0, 2, b"first half of it"
     )
-    states = tuple(MemberState(who, base, runs, 9, 3, ((7, 8),)) for who in (one, two))
+    told = StreamHoldings(((1, 3, 4), (5, 9, 11)), 3, 5, ((7, 8),))
+    streams = (told, told)
+    states = tuple(MemberState(who, base, streams, 9, 3) for who in (one, two))
     rare: tuple[PacketMessage, ...] = (
-        RecoveryRequest(config, base, 0, runs),
+        RecoveryRequest(config, base, 1, 0, runs),
         data,
         Digest(config, states),
         Commit(config),

@@ -9,6 +9,7 @@ from antiphon.core.effects import Broadcast, Emit, Received, Send, Word
 from antiphon.core.errors import DecodeError
 from antiphon.core.ids import DaemonId, Member
 from antiphon.core.machine import MILLISECOND, SECOND, Instant
+from antiphon.core.positions import stamp_of
 from antiphon.core.trace import Kind, Record
 from antiphon.protocol.node import Node
 from antiphon.protocol.presets import SIMULATION
@@ -160,16 +161,22 @@ def broken_invariants(node: Node) -> list[str]:
     if ring is not None:
         window, delivery = ring._window, ring.delivery
         limit = ring._settings.buffered_packets_max
-        ahead = delivery.ahead
         rules |= {
             "window: released <= contiguous": window.released <= window.contiguous,
             "window: contiguous <= highest": window.contiguous <= window.highest,
             "window: memory is bounded (P4)": len(window.packets) <= 3 * limit,
-            "delivery: released <= stable": delivery.released <= delivery.stable,
-            "delivery: released <= cursor": delivery.released <= delivery.cursor,
-            "delivery: cursor <= complete": delivery.cursor <= delivery.complete,
-            "delivery: ahead is above cursor": not ahead or ahead.first() > delivery.cursor,
+            "delivery: cursor <= line": stamp_of(delivery.cursor) <= delivery.line,
         }
+        for source in delivery.sources:
+            ahead, passed = source.ahead, source.passed
+            rules |= {
+                "source: released <= known": source.released <= source.known,
+                "source: passed <= chained": passed <= source.chained,
+                "source: chained <= known": source.chained <= source.known,
+                "source: ahead is not passed": not ahead or ahead.first() > passed,
+                "source: ready is not passed": not source.ready
+                or source.ready[0].sequence > passed,
+            }
     return [rule for rule, kept in rules.items() if not kept]
 
 

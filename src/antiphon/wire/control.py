@@ -218,6 +218,15 @@ class GroupState(Control, tag=4):
     sessions: Annotated[tuple[SessionState, ...], msgspec.Meta(max_length=SESSIONS_MAX)]
 
 
+class Intent(Control):
+    """A session's change with this number will concern these groups: until it is delivered
+    nobody stamps messages to them."""
+
+    session: U32
+    number: U64
+    groups: Annotated[tuple[Name, ...], msgspec.Meta(max_length=GROUPS_MAX)]
+
+
 GroupChange = JoinGroup | LeaveGroup | EndSession | GroupState
 
 _encoder = msgspec.msgpack.Encoder()
@@ -225,6 +234,8 @@ _decoders: dict[int, msgspec.msgpack.Decoder[Any]] = {
     tag: msgspec.msgpack.Decoder(kind) for kind, tag in TAGS.items()
 }
 _group_decoder: msgspec.msgpack.Decoder[GroupChange] = msgspec.msgpack.Decoder(GroupChange)
+
+_intent_decoder = msgspec.msgpack.Decoder(Intent)
 
 T = TypeVar("T")
 
@@ -307,6 +318,14 @@ def pack_group_change(change: GroupChange) -> bytes:
 
 def read_group_change(body: bytes) -> GroupChange:
     return _canonical(_group_decoder, body)
+
+
+def pack_intent(intent: Intent) -> bytes:
+    return _encoder.encode(intent)
+
+
+def read_intent(body: bytes) -> Intent:
+    return _canonical(_intent_decoder, body)
 
 
 def _canonical(decoder: "msgspec.msgpack.Decoder[T]", body: bytes) -> T:

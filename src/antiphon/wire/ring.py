@@ -1,27 +1,32 @@
 """The two hot messages, packed by hand: ring packet and token.
 
 A ring packet carries *pieces*: whole bundles, or fragments of large ones. The last piece
-of a bundle carries its place in the order. Packet and token are canonical: a packet has
-one spelling only, and everything else is refused.
+of a bundle carries its place in the order. Pieces are those of the sender itself, or a
+leader's copies of what came from another segment; or there are no pieces, but what the leaders
+of other segments say of their streams. Packet and token are canonical: a packet has one
+spelling only, and everything else is refused.
 """
 
 from itertools import pairwise
 from struct import Struct
+from typing import Annotated, NamedTuple
 
 import msgspec
 
 from antiphon.core.bundle import Reach
 from antiphon.core.errors import DecodeError
-from antiphon.core.ids import ConfigId, DaemonId, Incarnation
+from antiphon.core.ids import ConfigId, Counter, DaemonId, Incarnation, Member, Natural
 from antiphon.core.positions import stamp_of
 from antiphon.core.service import Service
 from antiphon.wire.packet import CONFIG, CONFIG_BYTES, HEADER_BYTES
 
-PACKET_HEAD = Struct(">QQ")  # token sequence of the visit that sent it; link sequence or 0
+PACKET_HEAD = Struct(">QQHB")  # token sequence of its visit; link sequence or 0; origin; mask
+ORIGIN = Struct(">QQ")  # a daemon of another segment
 PIECE_HEAD = Struct(">BBIQHII")  # flags, service, session, number, count, index, length
 ORDER_HEAD = Struct(">QQQQQQ")  # sequence, stamp, previous, early past, order past, after change
-TOKEN_HEAD = Struct(">BQQQQIQQQQQH")
+TOKEN_HEAD = Struct(">BQQQQIQQQQQHH")
 REQUEST = Struct(">QQ")
+HEAD = Struct(">Q")
 
 PACKET_OVERHEAD = HEADER_BYTES + CONFIG_BYTES + PACKET_HEAD.size
 PIECE_OVERHEAD = PIECE_HEAD.size
@@ -30,7 +35,18 @@ ORDER_OVERHEAD = ORDER_HEAD.size
 LAST = 1
 CONTROL = 2
 SELF_DISCARD = 4
-ALL_FLAGS = LAST | CONTROL | SELF_DISCARD
+FAR = 8
+"""Behind the order stands what several segments need."""
+
+ALL_FLAGS = LAST | CONTROL | SELF_DISCARD | FAR
+
+OWN = 0
+"""A packet's origin: its sender. k + 1: segment k."""
+
+REPORTS = 0xFFFF
+"""No pieces: a leader tells its ring what leaders say of their streams."""
+
+SEGMENTS_MAX = 256
 
 REGULAR_TOKEN = 0
 REQUESTS_MAX = 64
@@ -59,6 +75,18 @@ class Piece(msgspec.Struct, gc=False):
     early_past: int = 0
     order_past: int = 0
     after_change: int = 0
+    early_pasts: tuple[tuple[int, int], ...] = ()
+    reach: tuple[Reach, ...] = ()
+
+
+class Far(msgspec.Struct, gc=False, array_like=True, forbid_unknown_fields=True):
+    """Behind the order of a bundle, if its sender had early ones of other streams in its past,
+    or not everything goes everywhere."""
+
+    early_pasts: Annotated[
+        tuple[tuple[Counter, Natural], ...], msgspec.Meta(max_length=SEGMENTS_MAX)
+    ]
+    reach: Annotated[tuple[Reach, ...], msgspec.Meta(max_length=SEGMENTS_MAX)]
 
 
 class RingPacket(msgspec.Struct, gc=False):
@@ -69,7 +97,18 @@ class RingPacket(msgspec.Struct, gc=False):
     link_sequence: int
     """0: unreliable pieces only, never repaired."""
 
+    origin: int
+    """Whose stream: OWN, or a segment + 1."""
+
+    author: Member
+    """Who stamped the pieces."""
+
+    mask: int
+    """Segments that the pieces are for, one bit each; 0: all."""
+
     pieces: list[Piece]
+    start: int
+    """Where the pieces, or the reports, begin in the packet."""
 
 
 class Token(msgspec.Struct, gc=False):
@@ -87,6 +126,24 @@ class Token(msgspec.Struct, gc=False):
     site_modifier: DaemonId = DaemonId(0)
     last_change: int = 0
     requests: tuple[tuple[int, int], ...] = ()
+    heads: tuple[int, ...] = ()
+    """Of each segment, the last bundle of this stream that is for it; none if there is only
+    one segment."""
+
+
+FAR_LENGTH = Struct(">H")
+NOT_FAR = Far((), ())
+_encode_far = msgspec.msgpack.Encoder().encode
+_decode_far = msgspec.msgpack.Decoder(Far).decode
+
+
+class ForeignPieces(NamedTuple):
+    """Pieces of another segment, as they travel."""
+
+    segment: int
+    author: Member
+    mask: int
+    body: bytes
 
 
 def pack_piece(piece: Piece) -> bytes:
@@ -109,52 +166,141 @@ def pack_piece(piece: Piece) -> bytes:
         piece.order_past,
         piece.after_change,
     )
-    return head + order + piece.data
+    if not piece.flags & FAR:
+        return head + order + piece.data
+    return head + order + pack_far(piece.early_pasts, piece.reach) + piece.data
+
+
+def pack_far(early_pasts: tuple[tuple[int, int], ...], reach: tuple[Reach, ...]) -> bytes:
+    far = _encode_far(Far(early_pasts, reach))
+    return FAR_LENGTH.pack(len(far)) + far
 
 
 def pack_ring_packet(
-    head: bytes, config: bytes, token_sequence: int, link_sequence: int, pieces: list[bytes]
+    head: bytes,
+    config: bytes,
+    token_sequence: int,
+    link_sequence: int,
+    pieces: list[bytes],
+    mask: int = 0,
 ) -> bytes:
-    return b"".join([head, config, PACKET_HEAD.pack(token_sequence, link_sequence), *pieces])
+    """Of the sender's own pieces."""
+    packed = pack_mask(mask)
+    fixed = PACKET_HEAD.pack(token_sequence, link_sequence, OWN, len(packed))
+    return b"".join([head, config, fixed, packed, *pieces])
+
+
+def pack_foreign_packet(
+    head: bytes, config: bytes, token_sequence: int, link_sequence: int, foreign: ForeignPieces
+) -> bytes:
+    """A leader's copy of what came from another segment."""
+    packed = pack_mask(foreign.mask)
+    fixed = PACKET_HEAD.pack(token_sequence, link_sequence, foreign.segment + 1, len(packed))
+    author = ORIGIN.pack(*foreign.author)
+    return b"".join([head, config, fixed, packed, author, foreign.body])
+
+
+def pack_reports_packet(
+    head: bytes, config: bytes, token_sequence: int, link_sequence: int, reports: bytes
+) -> bytes:
+    fixed = PACKET_HEAD.pack(token_sequence, link_sequence, REPORTS, 0)
+    return b"".join([head, config, fixed, reports])
+
+
+def pack_mask(mask: int) -> bytes:
+    return mask.to_bytes((mask.bit_length() + 7) // 8, "big")
+
+
+def read_mask(packed: bytes) -> int:
+    if packed and not packed[0]:
+        raise DecodeError("not_canonical", "a mask of segments")
+    return int.from_bytes(packed, "big")
 
 
 def read_ring_packet(packet: bytes, sender: DaemonId, incarnation: Incarnation) -> RingPacket:
     if len(packet) <= PACKET_OVERHEAD:
         raise DecodeError("too_short", "a ring packet without pieces")
     config = ConfigId(*CONFIG.unpack_from(packet, HEADER_BYTES))
-    token_sequence, link_sequence = PACKET_HEAD.unpack_from(packet, HEADER_BYTES + CONFIG_BYTES)
+    head = PACKET_HEAD.unpack_from(packet, HEADER_BYTES + CONFIG_BYTES)
+    token_sequence, link_sequence, origin, mask_bytes = head
+    at = PACKET_OVERHEAD + mask_bytes
+    mask = read_mask(packet[PACKET_OVERHEAD:at]) if mask_bytes else 0
+    author = Member(sender, incarnation)
+    if origin not in (OWN, REPORTS):
+        if len(packet) < at + ORIGIN.size:
+            raise DecodeError("cut_short", "inside a packet's origin")
+        author = Member(*ORIGIN.unpack_from(packet, at))
+        at += ORIGIN.size
+    pieces = [] if origin == REPORTS else read_pieces(packet, at, link_sequence != 0)
+    return RingPacket(
+        sender,
+        incarnation,
+        config,
+        token_sequence,
+        link_sequence,
+        origin,
+        author,
+        mask,
+        pieces,
+        at,
+    )
+
+
+def read_pieces(packet: bytes, at: int, reliable: bool) -> list[Piece]:
+    """All pieces from there to the end."""
     pieces = []
-    at = PACKET_OVERHEAD
     end = len(packet)
     while at < end:
-        piece, at = _read_piece(packet, at, end, link_sequence)
+        piece, at = _read_piece(packet, at, end, reliable)
         pieces.append(piece)
-    return RingPacket(sender, incarnation, config, token_sequence, link_sequence, pieces)
+    if not pieces:
+        raise DecodeError("too_short", "a packet without pieces")
+    return pieces
 
 
-def _read_piece(packet: bytes, at: int, end: int, link_sequence: int) -> tuple[Piece, int]:
+def _read_piece(packet: bytes, at: int, end: int, reliable: bool) -> tuple[Piece, int]:
     if end - at < PIECE_OVERHEAD:
         raise DecodeError("cut_short", "inside a piece's head")
     flags, service, session, number, count, index, length = PIECE_HEAD.unpack_from(packet, at)
     at += PIECE_OVERHEAD
     if flags & ~ALL_FLAGS or service > Service.SAFE or not number or not count:
         raise DecodeError("bad_field", "in a piece's head")
-    if index >= FRAGMENTS_MAX or (service == Service.UNRELIABLE) != (link_sequence == 0):
+    if index >= FRAGMENTS_MAX or (service == Service.UNRELIABLE) == reliable:
         raise DecodeError("bad_field", "a piece does not fit its packet")
     order = (0, 0, 0, 0, 0, 0)
+    far = NOT_FAR
     if flags & LAST:
         if end - at < ORDER_OVERHEAD:
             raise DecodeError("cut_short", "inside a piece's order")
         order = ORDER_HEAD.unpack_from(packet, at)
         at += ORDER_OVERHEAD
         check_order(service, order)
-    elif not length:
-        raise DecodeError("bad_field", "an empty fragment")
+        if flags & FAR:
+            far, at = _read_far(packet, at, end)
+    elif not length or flags & FAR:
+        raise DecodeError("bad_field", "an empty fragment, or one with a place in the order")
     if length > end - at:
         raise DecodeError("cut_short", "inside a piece's data")
     data = packet[at : at + length]
     piece = Piece(flags, Service(service), session, number, count, index, data, *order)
+    if flags & FAR:
+        piece.early_pasts, piece.reach = far.early_pasts, far.reach
     return piece, at + length
+
+
+def _read_far(packet: bytes, at: int, end: int) -> tuple[Far, int]:
+    if end - at < FAR_LENGTH.size:
+        raise DecodeError("cut_short", "inside a piece's order")
+    (length,) = FAR_LENGTH.unpack_from(packet, at)
+    at += FAR_LENGTH.size
+    packed = packet[at : at + length]
+    try:
+        far = _decode_far(packed)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise DecodeError("malformed", str(error)) from None
+    if _encode_far(far) != packed or far == NOT_FAR:
+        raise DecodeError("not_canonical", "what several segments need")
+    return far, at + length
 
 
 def check_order(service: int, order: tuple[int, ...]) -> None:
@@ -202,10 +348,12 @@ def pack_token(head: bytes, config: bytes, token: Token) -> bytes:
         token.site_modifier,
         token.last_change,
         len(token.requests),
+        len(token.heads),
     )
-    if not token.requests:
+    if not token.requests and not token.heads:
         return head + config + fixed
-    return b"".join([head, config, fixed, *(REQUEST.pack(*run) for run in token.requests)])
+    requests = [REQUEST.pack(*run) for run in token.requests]
+    return b"".join([head, config, fixed, *requests, *map(HEAD.pack, token.heads)])
 
 
 TOKEN_BYTES = HEADER_BYTES + CONFIG_BYTES + TOKEN_HEAD.size
@@ -216,16 +364,17 @@ def read_token(packet: bytes) -> tuple[ConfigId, Token]:
         raise DecodeError("too_short", "a token")
     config = ConfigId(*CONFIG.unpack_from(packet, HEADER_BYTES))
     head = TOKEN_HEAD.unpack_from(packet, HEADER_BYTES + CONFIG_BYTES)
-    kind, count = head[0], head[-1]
-    if kind != REGULAR_TOKEN or count > REQUESTS_MAX:
+    kind, count, segments = head[0], head[-2], head[-1]
+    if kind != REGULAR_TOKEN or count > REQUESTS_MAX or segments > SEGMENTS_MAX:
         raise DecodeError("bad_field", "token type or number of requests")
-    if len(packet) != TOKEN_BYTES + count * REQUEST.size:
+    end = TOKEN_BYTES + count * REQUEST.size
+    if len(packet) != end + segments * HEAD.size:
         raise DecodeError("wrong_size", "a token")
-    requests: tuple[tuple[int, int], ...] = ()
+    token = Token(*head[1:-2])
     if count:
-        requests = tuple(REQUEST.iter_unpack(packet[TOKEN_BYTES:]))
-    token = Token(*head[1:-1])
-    token.requests = requests
+        token.requests = tuple(REQUEST.iter_unpack(packet[TOKEN_BYTES:end]))
+    if segments:
+        token.heads = tuple(sequence for (sequence,) in HEAD.iter_unpack(packet[end:]))
     _check_token(token)
     return config, token
 
@@ -237,6 +386,8 @@ def _check_token(token: Token) -> None:
         raise DecodeError("bad_field", "token: site ARU or sequence beyond the site stamp")
     if stamp_of(token.last_change) > token.site_stamp:
         raise DecodeError("bad_field", "token: group change beyond the site stamp")
+    if any(head > token.site_sequence for head in token.heads):
+        raise DecodeError("bad_field", "token: a head beyond the site sequence")
     floor = 0
     for first, last in token.requests:
         if first <= floor or last < first or last > token.link_sequence:

@@ -41,11 +41,13 @@ class Assembly:
         self._ordered: dict[Key, Partial] = {}
         self._unreliable: dict[Key, Partial] = {}
 
-    def add(self, now: Instant, sender: Member, piece: Piece) -> Bundle | None:
+    def add(
+        self, now: Instant, sender: Member, piece: Piece, segment: int = 0
+    ) -> Bundle | None:
         """The bundle, if this piece completes it. A piece that cannot belong where it
         claims to is ignored: its sender is broken, and its bundle never completes."""
         if piece.flags & LAST and not piece.index:
-            return _bundle(sender, piece, piece.data)
+            return _bundle(sender, piece, piece.data, segment)
         key = (sender, piece.session, piece.number)
         reliable = piece.service != Service.UNRELIABLE
         partials = self._ordered if reliable else self._unreliable
@@ -67,7 +69,8 @@ class Assembly:
         if len(partial.parts) != last.index + 1 or last.index not in partial.parts:
             return None
         parts = [partial.parts.get(index) for index in range(last.index + 1)]
-        return _bundle(sender, last, b"".join(part for part in parts if part is not None))
+        whole = b"".join(part for part in parts if part is not None)
+        return _bundle(sender, last, whole, segment)
 
     def expire(self, now: Instant, life: Instant) -> int:
         """Drop unreliable bundles whose first part came too long ago (SP-55)."""
@@ -80,7 +83,7 @@ class Assembly:
         return bool(self._unreliable)
 
 
-def _bundle(sender: Member, piece: Piece, body: bytes) -> Bundle:
+def _bundle(sender: Member, piece: Piece, body: bytes, segment: int) -> Bundle:
     return Bundle(
         sender,
         piece.session,
@@ -96,6 +99,9 @@ def _bundle(sender: Member, piece: Piece, body: bytes) -> Bundle:
         piece.early_past,
         piece.order_past,
         piece.after_change,
+        segment,
+        piece.early_pasts,
+        piece.reach,
     )
 
 

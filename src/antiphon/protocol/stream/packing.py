@@ -8,11 +8,13 @@ queue (SP-07, SP-93): order among one session's bundles is never touched.
 
 from collections import deque
 from collections.abc import Callable
+from typing import Protocol
 
 from antiphon.core.bundle import Bundle
 from antiphon.core.service import Service
 from antiphon.wire.ring import (
     CONTROL,
+    FAR,
     LAST,
     ORDER_OVERHEAD,
     PACKET_OVERHEAD,
@@ -28,15 +30,40 @@ CUT_BYTES_MIN = 64
 OWN_SESSION = 0
 """The daemon itself, when it tells its group state: before all clients."""
 
-Stamp = Callable[[Bundle], None]
-Filled = tuple[list[tuple[bool, list[bytes]]], list[Bundle]]
-"""(reliable, pieces) per packet, and the bundles that are complete with them."""
+OWN_PRIORITY = 256
+"""Above every client's."""
+
+May = Callable[[Bundle], bool]
+"""May this bundle be sent now?"""
+
+
+class Contents:
+    """What goes into one packet."""
+
+    __slots__ = ("reliable", "pieces", "mask")
+
+    def __init__(self, reliable: bool) -> None:
+        self.reliable = reliable
+        self.pieces: list[bytes] = []
+        self.mask: int | None = None
+        """Segments that the pieces are for; 0 is all, None while there are none."""
+
+    def add(self, piece: bytes, mask: int) -> None:
+        self.pieces.append(piece)
+        if self.mask is None or not mask:
+            self.mask = mask
+        elif self.mask:
+            self.mask |= mask
+
+
+Filled = tuple[list[Contents], list[Bundle]]
+"""Packets, and the bundles that are complete with them."""
 
 
 class Queue:
     """Bundles of one session that wait for the token."""
 
-    __slots__ = ("session", "priority", "bundles", "sent_bytes", "sent_pieces")
+    __slots__ = ("session", "priority", "bundles", "sent_bytes", "sent_pieces", "mask")
 
     def __init__(self, session: int, priority: int) -> None:
         self.session = session
@@ -44,6 +71,8 @@ class Queue:
         self.bundles: deque[Bundle] = deque()
         self.sent_bytes = 0
         self.sent_pieces = 0
+        self.mask = 0
+        """Whom the pieces under way are for."""
 
 
 class PacketBuilder:
@@ -52,29 +81,44 @@ class PacketBuilder:
     def __init__(self, packet_bytes: int, packets_max: int) -> None:
         self._room = packet_bytes - PACKET_OVERHEAD
         self._packets_max = packets_max
-        self._open: dict[bool, tuple[list[bytes], int]] = {}
-        self.packets: list[tuple[bool, list[bytes]]] = []
+        self._open: dict[bool, tuple[Contents, int]] = {}
+        self.packets: list[Contents] = []
 
     def room(self, reliable: bool) -> int | None:
         """Bytes left in the open packet of that sort; None if no further one is allowed."""
         if reliable not in self._open:
             if len(self.packets) >= self._packets_max:
                 return None
-            pieces: list[bytes] = []
-            self.packets.append((reliable, pieces))
-            self._open[reliable] = (pieces, self._room)
+            self.packets.append(Contents(reliable))
+            self._open[reliable] = (self.packets[-1], self._room)
         return self._open[reliable][1]
 
     def fresh(self, reliable: bool) -> bool:
-        return not self._open[reliable][0]
+        return not self._open[reliable][0].pieces
 
-    def add(self, reliable: bool, piece: bytes) -> None:
-        pieces, room = self._open[reliable]
-        pieces.append(piece)
-        self._open[reliable] = (pieces, room - len(piece))
+    def add(self, reliable: bool, piece: bytes, mask: int) -> None:
+        contents, room = self._open[reliable]
+        contents.add(piece, mask)
+        self._open[reliable] = (contents, room - len(piece))
 
     def close(self, reliable: bool) -> None:
         del self._open[reliable]
+
+
+class Way(Protocol):
+    """Where a bundle goes, decided by the ring."""
+
+    def mask(self, bundle: Bundle) -> int:
+        """The segments it is for; 0: all."""
+        ...
+
+    def far_bytes(self, bundle: Bundle) -> int:
+        """Room for what several segments need to know of it."""
+        ...
+
+    def stamp(self, bundle: Bundle) -> None:
+        """Give it its place."""
+        ...
 
 
 class Outbox:
@@ -107,59 +151,84 @@ class Outbox:
     def state_waiting(self) -> bool:
         return self._state is not None
 
-    def waiting(self, settled: bool) -> bool:
+    def waiting(self, settled: bool, may: May | None = None) -> bool:
         """Is there anything that a token would take?"""
-        return self._state is not None or (settled and bool(self._queues))
+        if self._state is not None:
+            return True
+        if not settled or not self._queues:
+            return False
+        return may is None or self._next(may) is not None
+
+    def coming_changes(self) -> list[Bundle]:
+        """Group changes that nothing but changes stands before in their queues."""
+        found = []
+        for queue in self._queues.values():
+            for bundle in queue.bundles:
+                if not bundle.control:
+                    break
+                found.append(bundle)
+        return found
 
     def restart(self) -> None:
         """A new configuration: what was partly sent is sent again from its beginning."""
         self._state = None
         self._large_under_way = 0
+        intents = self._queues.pop(OWN_SESSION, None)
+        if intents is not None:
+            self._turns[OWN_PRIORITY].remove(intents)
         for queue in self._queues.values():
             queue.sent_bytes = queue.sent_pieces = 0
 
-    def fill_state(self, packets_max: int, stamp: Stamp) -> Filled:
+    def fill_state(self, packets_max: int, way: Way) -> Filled:
         """Packets with nothing but the group state."""
-        return self._fill(packets_max, stamp, lambda changed: self._state)
+        return self._fill(packets_max, way, lambda: self._state)
 
-    def fill(self, packets_max: int, messages: bool, stamp: Stamp) -> Filled:
-        """Packets for this visit. Without `messages`, and after a group change of our own,
-        only group changes: a message is sent in the views its daemon has delivered (D2)."""
-        return self._fill(packets_max, stamp, lambda changed: self._next(messages and not changed))
+    def fill(self, packets_max: int, may: May, way: Way) -> Filled:
+        """Packets for this visit, with what may be sent."""
+        return self._fill(packets_max, way, lambda: self._next(may))
 
-    def _fill(
-        self, packets_max: int, stamp: Stamp, choose: Callable[[bool], Queue | None]
-    ) -> Filled:
+    def _fill(self, packets_max: int, way: Way, choose: Callable[[], Queue | None]) -> Filled:
         builder = PacketBuilder(self._packet_bytes, packets_max)
         finished: list[Bundle] = []
-        changed = False
-        while queue := choose(changed):
+        while queue := choose():
             bundle = queue.bundles[0]
+            self._set_mask(queue, way.mask(bundle))
             reliable = bundle.service != Service.UNRELIABLE
             room = builder.room(reliable)
             if room is None:
                 break
             left = len(bundle.body) - queue.sent_bytes
             cut = room - PIECE_OVERHEAD
-            if left + ORDER_OVERHEAD <= cut:
-                stamp(bundle)
-                changed |= bundle.control
-                builder.add(reliable, self._piece(queue, bundle, left, LAST))
+            if left + ORDER_OVERHEAD + way.far_bytes(bundle) <= cut:
+                way.stamp(bundle)
+                builder.add(reliable, self._piece(queue, bundle, left, LAST), queue.mask)
                 finished.append(bundle)
                 self._finish(queue)
-            elif builder.fresh(reliable) or (cut >= CUT_BYTES_MIN and self._may_cut(queue)):
+            elif left and (
+                builder.fresh(reliable) or (cut >= CUT_BYTES_MIN and self._may_cut(queue))
+            ):
                 # If the rest fits but its place in the order does not, the last piece is empty.
-                builder.add(reliable, self._piece(queue, bundle, min(cut, left), 0))
+                builder.add(reliable, self._piece(queue, bundle, min(cut, left), 0), queue.mask)
                 self._rotate(queue)
             else:
+                assert not builder.fresh(reliable), "a place in the order fits a packet"
                 builder.close(reliable)
-        return [packet for packet in builder.packets if packet[1]], finished
+        return [packet for packet in builder.packets if packet.pieces], finished
 
-    def _next(self, messages: bool) -> Queue | None:
+    def _set_mask(self, queue: Queue, mask: int) -> None:
+        """Who got the first pieces gets the last. If others want it by now, it begins again."""
+        if not queue.sent_pieces:
+            queue.mask = mask
+        elif queue.mask and (not mask or mask & ~queue.mask):
+            self._large_under_way -= 1
+            queue.sent_bytes = queue.sent_pieces = 0
+            queue.mask = mask
+
+    def _next(self, may: May) -> Queue | None:
         for priority in self._priorities:
             for queue in self._turns[priority]:
                 head = queue.bundles[0]
-                if not messages and not head.control:
+                if not may(head):
                     continue
                 if len(head.body) <= self._whole_bytes or self._may_cut(queue):
                     return queue
@@ -175,6 +244,8 @@ class Outbox:
             self._own_number += 1
             bundle.number = self._own_number
         flags = last | CONTROL * bundle.control | SELF_DISCARD * bundle.self_discard
+        if last and (bundle.reach or bundle.early_pasts):
+            flags |= FAR
         piece = Piece(
             flags,
             bundle.service,
@@ -189,6 +260,8 @@ class Outbox:
             bundle.early_past,
             bundle.order_past,
             bundle.after_change,
+            bundle.early_pasts,
+            bundle.reach,
         )
         self._large_under_way += not last and not queue.sent_pieces
         queue.sent_bytes += size

@@ -5,7 +5,6 @@ find no ring. After the Ring of the Spread paper of 1998; differences: docs/prot
 """
 
 from antiphon.core.bundle import CHANGE_BYTES, Bundle
-from antiphon.core.clocks import LamportClock
 from antiphon.core.effects import (
     Broadcast,
     Delivered,
@@ -18,20 +17,30 @@ from antiphon.core.effects import (
 )
 from antiphon.core.ids import NOBODY, Configuration, DaemonId, Member
 from antiphon.core.machine import Instant, Timers
-from antiphon.core.positions import position
-from antiphon.core.service import ORDERED, Service
+from antiphon.core.service import Service
 from antiphon.core.trace import Kind, Level, Record
+from antiphon.protocol.stream.abroad import Abroad
 from antiphon.protocol.stream.assembly import TOKEN_LIFE, Assembly, DuplicateFilter
 from antiphon.protocol.stream.delivery import Delivery
-from antiphon.protocol.stream.packing import Filled, Outbox, Stamp
+from antiphon.protocol.stream.gateway import Gateway, branches
+from antiphon.protocol.stream.packing import Filled, Outbox
 from antiphon.protocol.stream.patience import Patience
 from antiphon.protocol.stream.settings import StreamSettings
 from antiphon.protocol.stream.source import LEAP_MAX
+from antiphon.protocol.stream.stamping import Stamping, is_intent
 from antiphon.protocol.stream.token import UsableAru, adaptive_delay, allowance, merged_aru
 from antiphon.protocol.stream.window import LinkWindow, joined_requests
 from antiphon.wire.control import Hurry, pack_control
+from antiphon.wire.crossing import Parcel, Report, StreamReport
 from antiphon.wire.packet import Envelope, Tag, pack_config
-from antiphon.wire.ring import REQUESTS_MAX, RingPacket, Token, pack_ring_packet, pack_token
+from antiphon.wire.ring import (
+    OWN,
+    REQUESTS_MAX,
+    RingPacket,
+    Token,
+    pack_ring_packet,
+    pack_token,
+)
 
 VISIT = "visit"
 REPEAT = "repeat"
@@ -83,14 +92,25 @@ class Ring:
         self._alone = len(daemons) == 1
         # Members may be configured differently while a change is rolled out.
         self._flow_max = 4 * len(daemons) * settings.member_packets_max
-        self._lives = {member.daemon: member.incarnation for member in configuration.members}
+        self._lives = dict(segments[self._segment])
 
         self._window = LinkWindow()
         self._assembly = Assembly()
         self._duplicates = DuplicateFilter()
-        self._clock = LamportClock()
-        self._session_last: dict[int, int] = {}
-        self._session_past: dict[int, tuple[int, int]] = {}
+        self.stamping = Stamping(me, configuration, self._segment, self.delivery)
+        self.abroad: Abroad | None = None
+        if len(segments) > 1:
+            gateway = None
+            if self._leader == me.daemon:
+                gateway = Gateway(configuration, self._segment, branches(configuration, me))
+            self.abroad = Abroad(
+                configuration,
+                self._segment,
+                self.delivery,
+                gateway,
+                self._take,
+                self._take_loose,
+            )
 
         # The token. Invariant: at most one of "I hold it" and "REPEAT is running".
         self._held_token: Token | None = None
@@ -132,7 +152,7 @@ class Ring:
 
     def work(self, now: Instant) -> list[Word]:
         """Something was submitted."""
-        if not self._outbox.waiting(self.settled):
+        if not self._has_work():
             return []
         if self._held_token is not None:
             return self._end_rest(now)
@@ -142,9 +162,28 @@ class Ring:
             return [Send(self._leader, hurry)]
         return []
 
+    def _has_work(self) -> bool:
+        """Would the token be of use to me?"""
+        if not self.stamping.several:
+            return self._outbox.waiting(self.settled)
+        if self.settled:
+            self.stamping.announce(self._outbox)
+        if self._outbox.waiting(self.settled, self.stamping.may):
+            return True
+        gateway = self.abroad.gateway if self.abroad is not None else None
+        if gateway is None:
+            return False
+        if self.stamping.clock.value > gateway.floor or self.delivery.line > gateway.held:
+            return True
+        return gateway.waiting and not self._alone
+
     def hear_hurry(self, now: Instant) -> list[Word]:
         self._quiet_rotations = 0
         return [] if self._held_token is None else self._end_rest(now)
+
+    def has(self, member: Member) -> bool:
+        """Is it in this ring? Two of one configuration may share a network."""
+        return self._lives.get(member.daemon) == member.incarnation
 
     def hear_token(self, now: Instant, token: Token) -> str | list[Word]:
         """Effects, or why the token is dropped."""
@@ -204,38 +243,95 @@ class Ring:
         sender = Member(packet.sender, packet.incarnation)
         effects: list[Word] = []
         if not link:
-            return self._hear_unreliable(now, sender, packet)
+            return self._hear_unreliable(now, sender, packet, raw)
         if not self._window.store(link, raw):
             return "duplicate"
+        if packet.origin != OWN:
+            return self._hear_foreign(now, packet, raw)
+        if self.abroad is not None:
+            effects += self.abroad.sent(True, sender, packet.mask, raw[packet.start :])
         for piece in packet.pieces:
-            bundle = self._assembly.add(now, sender, piece)
+            bundle = self._assembly.add(now, sender, piece, self._segment)
             if bundle is not None:
-                if not self.delivery.add(bundle):
+                if not self._take(bundle):
                     return "bad_stamp"
-                self._clock.see(bundle.stamp)
         self._deliver(effects)
         return effects
 
+    def _hear_foreign(self, now: Instant, packet: RingPacket, raw: bytes) -> str | list[Word]:
+        if self.abroad is None or packet.sender != self._leader:
+            return "unknown_segment"
+        return self._after_abroad(now, self.abroad.hear_packet(now, packet, raw))
+
+    def arrive(self, now: Instant, brought: Parcel | Report) -> str | list[Word]:
+        """An object came over a link."""
+        if self.abroad is None or self.abroad.gateway is None:
+            return "unknown_segment"
+        if isinstance(brought, Parcel):
+            return self._after_abroad(now, self.abroad.arrive(now, brought, self._alone))
+        return self._after_abroad(now, self.abroad.hear_report(now, brought.report))
+
+    def _after_abroad(self, now: Instant, outcome: str | list[Word]) -> str | list[Word]:
+        """Something came from another segment: more may be delivered, sent, or answered."""
+        if isinstance(outcome, str):
+            return outcome
+        assert self.abroad is not None
+        self.stamping.clock.see(self.abroad.floor)
+        self._renew_stable()
+        self._deliver(outcome)
+        self.delivery.release()
+        self._start_partial_timer(now)
+        return outcome + self.work(now)
+
+    def _renew_stable(self) -> None:
+        held = self._site_aru.value
+        if self.abroad is not None:
+            held = min(held, self.abroad.held)
+        self.delivery.make_stable(held)
+
+    def _take(self, bundle: Bundle) -> bool:
+        """A bundle is complete; False if its place cannot be."""
+        if not self.delivery.add(bundle):
+            return False
+        self.stamping.hold(bundle)
+        self.stamping.clock.see(bundle.stamp)
+        return True
+
+    def _take_loose(self, now: Instant, bundle: Bundle, effects: list[Word]) -> None:
+        if self._duplicates.first_time(bundle, self._token_seen):
+            self._deliver_unreliable(now, bundle, effects)
+
     def _hear_unreliable(
-        self, now: Instant, sender: Member, packet: RingPacket
+        self, now: Instant, sender: Member, packet: RingPacket, raw: bytes
     ) -> str | list[Word]:
         self._unreliable_moves = True
         sent = packet.token_sequence
         if sent <= self._token_seen - TOKEN_LIFE:
             return "too_late"
+        if packet.origin != OWN:
+            return self._hear_foreign(now, packet, raw)
         effects: list[Word] = []
+        if self.abroad is not None:
+            effects += self.abroad.sent(False, sender, packet.mask, raw[packet.start :])
         for piece in packet.pieces:
-            bundle = self._assembly.add(now, sender, piece)
+            bundle = self._assembly.add(now, sender, piece, self._segment)
             if bundle is not None and self._duplicates.first_time(bundle, sent):
                 self._deliver_unreliable(now, bundle, effects)
-        if self._assembly.unreliable_partials() and not self.timers.running(PARTIAL):
-            self.timers.set(PARTIAL, now + self._settings.partial_life_us)
+        self._start_partial_timer(now)
         return effects
+
+    def _start_partial_timer(self, now: Instant) -> None:
+        if self._unreliable_partials() and not self.timers.running(PARTIAL):
+            self.timers.set(PARTIAL, now + self._settings.partial_life_us)
+
+    def _unreliable_partials(self) -> bool:
+        if self.abroad is not None and self.abroad.unreliable_partials():
+            return True
+        return self._assembly.unreliable_partials()
 
     def forget(self, session: int) -> None:
         """It will never send again."""
-        self._session_last.pop(session, None)
-        self._session_past.pop(session, None)
+        self.stamping.forget(session)
 
     def wake(self, now: Instant) -> list[Word]:
         effects: list[Word] = []
@@ -248,8 +344,9 @@ class Ring:
                 effects += self._report(now, TOKEN_LOSS, NOBODY)
             elif name == PARTIAL:
                 self._assembly.expire(now, self._settings.partial_life_us)
-                if self._assembly.unreliable_partials():
-                    self.timers.set(PARTIAL, now + self._settings.partial_life_us)
+                if self.abroad is not None:
+                    self.abroad.expire(now, self._settings.partial_life_us)
+                self._start_partial_timer(now)
         return effects
 
     # A visit of the token, in the order of the paper's Fig. 3.3 (SP-184).
@@ -257,17 +354,22 @@ class Ring:
     def _visit(self, now: Instant, token: Token) -> list[Word]:
         arrived = token.link_sequence
         self._window.learn(arrived)
-        self._clock.see(token.site_stamp)
+        self.stamping.clock.see(token.site_stamp)
         effects: list[Word] = []
         self._deliver(effects)  # stamps must be above all that clients have seen
+        self.stamping.visit(token)
         packets, unanswered = self._answer(token.requests)
-        if self._outbox.waiting(self.settled):
+        if self.abroad is not None:
+            packets += self._inject(token, self.abroad, len(packets))
+        if self._has_work():
             packets += self._send_new(now, token, len(packets), effects)
         token.flow += len(packets) - self._sent_last
         self._sent_last = len(packets)
         self._update_arus(token)
         self._request(token, unanswered, arrived)
         effects += self._watch(now, token)
+        if self.abroad is not None and self.abroad.gateway is not None:
+            effects += self._tell_abroad(now, token, self.abroad.gateway)
         if self._alone:
             packets.clear()  # nobody to send them to
         late = self._settings.accelerated_packets
@@ -294,6 +396,35 @@ class Ring:
                     unanswered.append((sequence, sequence))
         return packets, unanswered
 
+    def _inject(self, token: Token, abroad: Abroad, repeated: int) -> list[bytes]:
+        """What came over links, for the others of our ring."""
+        if self._alone:
+            return []
+        room = self._room(token, self._settings.control_packets_reserve) - repeated
+        head = self._envelope.head(Tag.DATA)
+        packets = []
+        for link, raw in abroad.inject(head, self._config_bytes, token, room):
+            if link:
+                self._window.store(link, raw)
+            else:
+                self._unreliable_moves = True
+            packets.append(raw)
+        return packets
+
+    def _tell_abroad(self, now: Instant, token: Token, gateway: Gateway) -> list[Word]:
+        """Leaders of other segments hear how far our stream is, and what we hold."""
+        held = min(self._site_aru.value, token.site_stamp)
+        told = StreamReport(
+            self._segment,
+            1,
+            token.site_sequence,
+            token.site_stamp,
+            held,
+            self.delivery.own.bytes,
+            token.heads,
+        )
+        return list(gateway.report(now, told))
+
     def _send_new(
         self, now: Instant, token: Token, repeated: int, effects: list[Word]
     ) -> list[bytes]:
@@ -302,13 +433,12 @@ class Ring:
             # Never delayed: it is what everybody waits for.
             room = self._room(token, self._settings.control_packets_reserve) - repeated
             if room > 0:
-                filled = self._outbox.fill_state(room, self._stamper(token))
+                filled = self._outbox.fill_state(room, self.stamping)
                 packets += self._send(now, token, filled, effects)
         if self.settled and now >= self._next_send_at:
             room = self._room(token, 0) - repeated - len(packets)
             if room > 0:
-                messages = self.delivery.cursor >= token.last_change
-                filled = self._outbox.fill(room, messages, self._stamper(token))
+                filled = self._outbox.fill(room, self.stamping.may, self.stamping)
                 packets += self._send(now, token, filled, effects)
         if packets:
             self._next_send_at = now + adaptive_delay(
@@ -318,9 +448,6 @@ class Ring:
                 self._settings.delay_us_max,
             )
         return packets
-
-    def _stamper(self, token: Token) -> Stamp:
-        return lambda bundle: self._stamp(token, bundle)
 
     def _room(self, token: Token, reserve: int) -> int:
         return allowance(
@@ -335,17 +462,28 @@ class Ring:
     def _send(self, now: Instant, token: Token, filled: Filled, effects: list[Word]) -> list[bytes]:
         packets = []
         head = self._envelope.head(Tag.DATA)
-        for reliable, pieces in filled[0]:
+        for contents in filled[0]:
             link = 0
-            if reliable:
+            if contents.reliable:
                 token.link_sequence += 1
                 link = token.link_sequence
-            raw = pack_ring_packet(head, self._config_bytes, token.sequence, link, pieces)
-            if reliable:
+            raw = pack_ring_packet(
+                head,
+                self._config_bytes,
+                token.sequence,
+                link,
+                contents.pieces,
+                contents.mask or 0,
+            )
+            if contents.reliable:
                 self._window.store(link, raw)
             else:
                 self._unreliable_moves = True
             packets.append(raw)
+            if self.abroad is not None:
+                body = b"".join(contents.pieces)
+                mask = contents.mask or 0
+                effects += self.abroad.sent(contents.reliable, self._me, mask, body)
         for bundle in filled[1]:
             if self._all:
                 effects.append(Stamped(self.configuration.id, bundle))
@@ -355,35 +493,8 @@ class Ring:
                 self._deliver_unreliable(now, bundle, effects)
             else:
                 self.delivery.add(bundle)
+                self.stamping.hold(bundle)
         return packets
-
-    def _stamp(self, token: Token, bundle: Bundle) -> None:
-        """Give a bundle its place (SP-74 to SP-78, SP-186)."""
-        # Its past is what this daemon delivered and what the session itself sent, delivered
-        # or not: others may learn of this bundle before those. No true past lies behind the
-        # end of the order; a false one that a peer told must not spoil what we say.
-        early, ordered = self._session_past.get(bundle.session, (0, 0))
-        told = self.delivery.early_past[self._segment]
-        bundle.early_past = min(token.site_sequence, max(told, early))
-        end = position(max(token.site_stamp, self._clock.value) + 1, 0) - 1
-        bundle.order_past = min(end, max(self.delivery.order_past, ordered))
-        bundle.segment = self._segment
-        bundle.after_change = token.last_change
-        if bundle.service == Service.UNRELIABLE:
-            return  # takes nothing of the order: a lost one must leave no gap (X-33)
-        token.site_sequence += 1
-        token.site_stamp = self._clock.stamp(token.site_stamp)
-        bundle.sequence = token.site_sequence
-        bundle.stamp = token.site_stamp
-        bundle.previous = self._session_last.get(bundle.session, 0)
-        self._session_last[bundle.session] = bundle.sequence
-        if bundle.service in ORDERED:
-            ordered = bundle.position
-        else:
-            early = bundle.sequence
-        self._session_past[bundle.session] = (early, ordered)
-        if bundle.control:
-            token.last_change = bundle.position
 
     def _update_arus(self, token: Token) -> None:
         """Both values in the same rotation (SP-173)."""
@@ -404,7 +515,7 @@ class Ring:
         else:
             self._link_aru.visit(token.link_aru)
             self._site_aru.visit(token.site_aru)
-        self.delivery.make_stable(self._site_aru.value)
+        self._renew_stable()
 
     def _request(self, token: Token, unanswered: list[tuple[int, int]], arrived: int) -> None:
         """Ask for what is missing. With accelerated passing, packets numbered since my last
@@ -421,7 +532,7 @@ class Ring:
         self.timers.clear(VISIT)
         if self._alone:
             self._held_token = token
-            if self._outbox.waiting(self.settled):
+            if self._has_work():
                 self.timers.set(VISIT, max(now + AGAIN_US, self._next_send_at))
             return
         token.sequence += 1
@@ -439,7 +550,12 @@ class Ring:
     # Delivery and release.
 
     def _deliver(self, effects: list[Word]) -> None:
-        effects += [Delivered(bundle, False) for bundle in self.delivery.take()]
+        for bundle in self.delivery.take():
+            if bundle.control:
+                self.stamping.delivered(bundle)
+                if is_intent(bundle):
+                    continue
+            effects.append(Delivered(bundle, False))
 
     def _deliver_unreliable(self, now: Instant, bundle: Bundle, effects: list[Word]) -> None:
         """The moment it is complete, outside of everything else (SP-57)."""
@@ -466,7 +582,7 @@ class Ring:
     def _end_rest(self, now: Instant) -> list[Word]:
         assert self._held_token is not None
         token, self._held_token = self._held_token, None
-        if self._outbox.waiting(self.settled):
+        if self._has_work():
             self._quiet_rotations = 0
         if not self._quiet_rotations:
             self._rest_us = self._settings.token_rest_us_min
@@ -478,7 +594,7 @@ class Ring:
             still
             and not token.requests
             and self._site_aru.value == token.site_stamp
-            and not self._outbox.waiting(self.settled)
+            and not self._has_work()
         )
         self._unreliable_moves = False
         self._still_rotations = self._still_rotations + 1 if still else 0
@@ -516,7 +632,7 @@ class Ring:
         # Held back: by a full window, or by repeats that leave no room for anything new.
         used = token.link_sequence - self._link_aru.value
         full = used >= self._settings.window_packets_max
-        held_back = used > 0 and (full or self._outbox.waiting(self.settled))
+        held_back = used > 0 and (full or self._has_work())
         if self._link_aru.value != self._aru_moved[0] or not held_back:
             self._aru_moved = (self._link_aru.value, now)
         elif now - self._aru_moved[1] > self._settings.blocked_window_us:

@@ -23,6 +23,7 @@ class Source:
 
     __slots__ = (
         "ahead",
+        "bytes",
         "chained",
         "chained_stamp",
         "gaps",
@@ -46,6 +47,9 @@ class Source:
         self._mine = mine
         self.held: dict[int, Bundle] = {}
         """For us, or on the way to others."""
+
+        self.bytes = 0
+        """Of the bodies that are held."""
 
         self.chained = 0
         """Sequence of the end of the chain, and its stamp."""
@@ -105,6 +109,7 @@ class Source:
                 self._links[before] = sequence
         self.held[sequence] = bundle
         heappush(self._numbers, sequence)
+        self.bytes += len(bundle.body)
         if before == self.chained:
             self._advance(bundle)
         return True
@@ -148,3 +153,4 @@ class Source:
                 return
             self.released = heappop(self._numbers)
             del self.held[self.released]
+            self.bytes -= len(bundle.body)

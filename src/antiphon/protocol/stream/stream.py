@@ -15,11 +15,13 @@ from enum import StrEnum
 
 from antiphon.core.bundle import Bundle
 from antiphon.core.effects import (
+    Arrived,
     Delivered,
     Emit,
     Evidence,
     Forget,
     Freeze,
+    GroupDaemons,
     Holdings,
     Install,
     Installed,
@@ -33,6 +35,7 @@ from antiphon.core.effects import (
     Transitional,
     Word,
 )
+from antiphon.core.errors import DecodeError
 from antiphon.core.ids import NO_CONFIG, ConfigId, Configuration, Member
 from antiphon.core.machine import Instant, Timers, Wakeup
 from antiphon.core.service import Service
@@ -42,7 +45,9 @@ from antiphon.protocol.stream.pull import Pull, answer, fragment_bytes
 from antiphon.protocol.stream.recovery import Plan, stream_holdings
 from antiphon.protocol.stream.ring import Ring
 from antiphon.protocol.stream.settings import StreamSettings
+from antiphon.protocol.stream.stamping import is_intent
 from antiphon.wire.control import Hurry, RecoveryData, RecoveryRequest
+from antiphon.wire.crossing import read_object
 from antiphon.wire.heard import Heard, HeardPacket, HeardToken
 from antiphon.wire.packet import Envelope
 
@@ -50,6 +55,9 @@ PULL = "pull"
 
 FORETASTE_MAX = 256
 """Packets of a configuration that others installed before me, kept until I follow."""
+
+
+Foretaste = HeardPacket | HeardToken | Arrived
 
 
 class State(StrEnum):
@@ -74,7 +82,7 @@ class Stream:
         # packets of the attempt, and is empty unless I am recovered for it.
         self._pull: Pull | None = None
         self._recovered: ConfigId = NO_CONFIG
-        self._foretaste: list[HeardPacket | HeardToken] = []
+        self._foretaste: list[Foretaste] = []
 
     def deadline(self) -> Instant:
         own = self._timers.deadline()
@@ -108,6 +116,12 @@ class Stream:
                 return self._work(now)
             case Settled(config):
                 return self._settle(now, config)
+            case Arrived():
+                return self._arrive(now, event)
+            case GroupDaemons(group, daemons):
+                if self._ring is not None:
+                    self._ring.stamping.reaching.learn(group, daemons)
+                return []
             case Forget(session):
                 if self._ring is not None:
                     self._ring.forget(session)
@@ -143,6 +157,8 @@ class Stream:
         ring = self._ring_of(event.config)
         if ring is None:
             return self._hear_stranger(now, event.sender, event.config, event)
+        if not ring.has(event.sender):
+            return self._drop(now, event.sender, "not_a_member")
         return self._dropped_or(now, event.sender, ring.hear_token(now, event.token))
 
     def _hear_packet(self, now: Instant, event: HeardPacket) -> list[Word]:
@@ -152,6 +168,17 @@ class Stream:
         if ring is None:
             return self._hear_stranger(now, sender, packet.config, event)
         return self._dropped_or(now, sender, ring.hear_packet(now, packet, event.raw))
+
+    def _arrive(self, now: Instant, event: Arrived) -> list[Word]:
+        """An object came over a link to another segment."""
+        try:
+            brought = read_object(event.data)
+        except DecodeError as error:
+            return self._drop(now, event.sender, error.reason)
+        ring = self._ring_of(brought.config)
+        if ring is None:
+            return self._hear_stranger(now, event.sender, brought.config, event)
+        return self._dropped_or(now, event.sender, ring.arrive(now, brought))
 
     def _hear_hurry(self, now: Instant, sender: Member, config: ConfigId) -> list[Word]:
         ring = self._ring_of(config)
@@ -167,7 +194,7 @@ class Stream:
         return ring
 
     def _hear_stranger(
-        self, now: Instant, sender: Member, config: ConfigId, event: HeardPacket | HeardToken
+        self, now: Instant, sender: Member, config: ConfigId, event: Foretaste
     ) -> list[Word]:
         """Not of the configuration that runs here. If it is the one I am ready for, others
         have installed it already, and so will I: keep the packet until then."""
@@ -301,6 +328,8 @@ class Stream:
         the transitional one."""
         told = False
         for bundle in self._surviving():
+            if is_intent(bundle):
+                continue
             if not told and not plan.regular(bundle):
                 told = True
                 effects.append(Transitional(plan.together))

@@ -19,7 +19,7 @@ def safe_as_agreed(node: Node) -> None:
 
     def change(delivery: Delivery) -> None:
         def advance(original: Any, taken: list[Bundle]) -> bool:
-            stable, delivery.stable = delivery.stable, delivery.complete
+            stable, delivery.stable = delivery.stable, delivery.line
             moved: bool = original(taken)
             delivery.stable = stable
             return moved
@@ -65,14 +65,15 @@ def fifo_by_direct_predecessor(node: Node) -> None:
         node,
         Service.FIFO,
         lambda delivery, bundle: (
-            bundle.previous <= delivery.cursor or bundle.previous in delivery.ahead
+            bundle.previous <= delivery.sources[bundle.segment].passed
+            or bundle.previous in delivery.sources[bundle.segment].ahead
         ),
     )
 
 
 def causal_without_past(node: Node) -> None:
     """A causal message waits for its own session only."""
-    _early_as_if(node, Service.CAUSAL, early_past=0, order_past=0)
+    _early_as_if(node, Service.CAUSAL, early_past=0, early_pasts=(), order_past=0)
 
 
 def agreed_on_arrival(node: Node) -> None:
@@ -82,10 +83,10 @@ def agreed_on_arrival(node: Node) -> None:
 
 def agreed_passes_safe(node: Node) -> None:
     """An agreed message does not wait for a safe one before it that is not yet stable."""
-    _early_if(node, Service.AGREED, lambda delivery, bundle: bundle.sequence <= delivery.complete)
+    _early_if(node, Service.AGREED, lambda delivery, bundle: bundle.stamp <= delivery.line)
 
 
-def _early_as_if(node: Node, service: Service, **fields: int) -> None:
+def _early_as_if(node: Node, service: Service, **fields: Any) -> None:
     """Messages of this service run ahead by the true rule, but as if they said something else."""
 
     def change(delivery: Delivery) -> None:
@@ -107,7 +108,7 @@ def _early_if(node: Node, service: Service, rule: Callable[[Delivery, Bundle], b
         def add(original: Any, bundle: Bundle) -> bool:
             new: bool = original(bundle)
             if new and bundle.service == service and not bundle.control:
-                delivery._waiting[bundle.sequence] = bundle
+                delivery._waiting[bundle.position] = bundle
             return new
 
         def early(original: Any, bundle: Bundle, *rest: Any) -> bool:

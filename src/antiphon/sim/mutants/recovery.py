@@ -5,11 +5,10 @@ from typing import Any
 import msgspec
 
 from antiphon.core.bundle import Bundle
-from antiphon.core.effects import Holdings, Recover
-from antiphon.core.ranges import RangeSet
+from antiphon.core.effects import Holdings
 from antiphon.protocol.node import Node
 from antiphon.protocol.stream.delivery import Delivery
-from antiphon.protocol.stream.recovery import Plan
+from antiphon.protocol.stream.recovery import UNLIMITED, Plan
 from antiphon.protocol.stream.ring import Ring
 from antiphon.sim.mutants.planting import mutants_of, on_delivery, on_plan, swap, whenever
 
@@ -29,7 +28,7 @@ def nothing_fetched(node: Node) -> None:
     """Recovery does not fetch what only others hold."""
 
     def change(plan: Plan) -> None:
-        swap(plan, "missing", lambda original, complete, held: RangeSet())
+        swap(plan, "missing", lambda original, delivery: {})
 
     on_plan(node, change)
 
@@ -39,10 +38,11 @@ def no_pledge(node: Node) -> None:
 
     def finish(original: Any) -> Any:
         ring = node.stream._ring
-        before = ring.delivery.pledged.copy() if ring is not None else RangeSet()
+        sources = ring.delivery.sources if ring is not None else []
+        before = [source.pledged.copy() for source in sources]
         effects = original()
-        if ring is not None:
-            ring.delivery.pledged = before
+        for source, pledged in zip(sources, before, strict=True):
+            source.pledged = pledged
         return effects
 
     swap(node.stream, "_finish_recovery", finish)
@@ -55,7 +55,7 @@ def early_not_reported(node: Node) -> None:
         effects = original(attempt)
         for effect in effects:
             if isinstance(effect, Holdings):
-                effect.early = ()
+                effect.streams = tuple(stream._replace(early=()) for stream in effect.streams)
         return effects
 
     swap(node.stream, "_freeze", freeze)
@@ -68,8 +68,9 @@ def delivered_not_reported(node: Node) -> None:
     def freeze(original: Any, attempt: Any) -> Any:
         if stream._ring is not None:
             delivery = stream._ring.delivery
-            for sequence in [one for one in delivery.held if one <= delivery.cursor]:
-                del delivery.held[sequence]
+            for source in delivery.sources:
+                for sequence in [one for one in source.held if one <= source.passed]:
+                    del source.held[sequence]
         return original(attempt)
 
     swap(stream, "_freeze", freeze)
@@ -79,7 +80,7 @@ def unstable_safe_in_regular_part(node: Node) -> None:
     """At the end a safe message that not all hold is delivered as if the others were there."""
 
     def change(plan: Plan) -> None:
-        swap(plan, "regular", lambda original, bundle: bundle.sequence <= plan.complete_to)
+        swap(plan, "regular", lambda original, bundle: bundle.stamp <= plan.complete_to)
 
     on_plan(node, change)
 
@@ -87,11 +88,10 @@ def unstable_safe_in_regular_part(node: Node) -> None:
 def loss_of_members_ignored(node: Node) -> None:
     """Everything is delivered in the regular part, though members are lost."""
 
-    def recover(original: Any, now: int, recover: Recover) -> Any:
-        recover.whole = True
-        return original(now, recover)
+    def change(plan: Plan) -> None:
+        plan.complete_to = plan.stable_to = UNLIMITED
 
-    swap(node.stream, "_recover", recover)
+    on_plan(node, change)
 
 
 def dropped_behind_hole(node: Node) -> None:
@@ -99,7 +99,8 @@ def dropped_behind_hole(node: Node) -> None:
 
     def change(plan: Plan) -> None:
         def survives(original: Any, bundle: Bundle) -> bool:
-            return bundle.sequence <= plan.complete_to or bundle.sequence in plan.early
+            early = bundle.sequence in plan.early[bundle.segment]
+            return bundle.stamp <= plan.complete_to or early
 
         swap(plan, "survives", survives)
 
@@ -120,8 +121,9 @@ def last_in_order_of_arrival(node: Node) -> None:
 
     def change(delivery: Delivery) -> None:
         def undelivered(original: Any) -> list[Bundle]:
-            left = {bundle.sequence for bundle in original()}
-            return [delivery.held[sequence] for sequence in delivery.held if sequence in left]
+            left = {bundle.position for bundle in original()}
+            held = [one for source in delivery.sources for one in source.held.values()]
+            return [bundle for bundle in held if bundle.position in left]
 
         swap(delivery, "undelivered", undelivered)
 
@@ -133,8 +135,9 @@ def last_delivered_again(node: Node) -> None:
 
     def change(delivery: Delivery) -> None:
         def undelivered(original: Any) -> list[Bundle]:
-            held = sorted(delivery.held)
-            return [delivery.held[sequence] for sequence in held if sequence > delivery.cursor]
+            held = [one for source in delivery.sources for one in source.held.values()]
+            left = [bundle for bundle in held if bundle.position > delivery.cursor]
+            return sorted(left, key=lambda bundle: bundle.position)
 
         swap(delivery, "undelivered", undelivered)
 
@@ -147,13 +150,14 @@ def fragments_in_order_of_arrival(node: Node) -> None:
     def change(pull: Any) -> None:
         def take(original: Any, data: Any) -> Bundle | None:
             bundle: Bundle | None = original(data)
-            parts = pull._parts.get(data.order[0], {})
-            arrived[data.order[0]] = list(parts.values()) or arrived.get(data.order[0], [])
+            place = (data.segment, data.order[0])
+            parts = pull._parts.get(place, {})
+            arrived[place] = list(parts.values()) or arrived.get(place, [])
             if bundle is not None and data.fragments > 1:
-                bundle.body = b"".join([*arrived[data.order[0]], data.data])
+                bundle.body = b"".join([*arrived[place], data.data])
             return bundle
 
-        arrived: dict[int, list[bytes]] = {}
+        arrived: dict[tuple[int, int], list[bytes]] = {}
         swap(pull, "take", take)
 
     whenever(node.stream, "_pull", change)
@@ -178,12 +182,12 @@ def unstable_sent_again(node: Node) -> None:
 
     def install(original: Any, *arguments: Any) -> Any:
         ring = stream._ring
-        held = ring.delivery.held.values() if ring is not None else ()
+        held = ring.delivery.own.held.values() if ring is not None else ()
         again = [
             msgspec.structs.replace(bundle, sequence=0)
             for bundle in held
             if ring is not None and bundle.sender == node.me and not bundle.control
-            if bundle.sequence > ring.delivery.stable
+            if bundle.stamp > ring.delivery.stable
         ]
         for bundle in again:
             stream._outbox.push(bundle, 0)

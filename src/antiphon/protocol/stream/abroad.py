@@ -1,0 +1,190 @@
+"""Other segments, as a member of this ring knows them: their streams, and what they hold.
+
+What comes from abroad comes to the leader over links and to the others on the ring. Only the
+leader has a gateway.
+"""
+
+from collections.abc import Callable
+
+from antiphon.core.bundle import Bundle
+from antiphon.core.effects import Word
+from antiphon.core.errors import DecodeError
+from antiphon.core.ids import Configuration, Member
+from antiphon.core.machine import Instant
+from antiphon.protocol.stream.assembly import Assembly
+from antiphon.protocol.stream.delivery import Delivery
+from antiphon.protocol.stream.gateway import Gateway
+from antiphon.wire.crossing import Parcel, StreamReport, read_reports
+from antiphon.wire.ring import (
+    REPORTS,
+    ForeignPieces,
+    Piece,
+    RingPacket,
+    Token,
+    pack_foreign_packet,
+    pack_reports_packet,
+    read_pieces,
+)
+
+Take = Callable[[Bundle], bool]
+Loose = Callable[[Instant, Bundle, list[Word]], None]
+
+
+class Abroad:
+    def __init__(
+        self,
+        configuration: Configuration,
+        mine: int,
+        delivery: Delivery,
+        gateway: Gateway | None,
+        take: Take,
+        loose: Loose,
+    ) -> None:
+        self._segments = configuration.segments
+        self._mine = mine
+        self._delivery = delivery
+        self.gateway = gateway
+        self._take = take
+        self._loose = loose
+        self._assembly = Assembly()
+        self._reports: dict[int, StreamReport] = {}
+
+    # What comes.
+
+    def hear_packet(self, now: Instant, packet: RingPacket, raw: bytes) -> str | list[Word]:
+        """On the ring, from our leader."""
+        if packet.origin == REPORTS:
+            try:
+                reports = read_reports(raw[packet.start :])
+            except DecodeError as error:
+                return error.reason
+            for report in reports:
+                if not self._fault_of(report):
+                    self._learn(report)
+            return []
+        segment = packet.origin - 1
+        fault = self._fault(segment, packet.author)
+        if fault:
+            return fault
+        reliable = packet.link_sequence != 0
+        return self._take_pieces(now, segment, packet.author, packet.pieces, reliable)
+
+    def arrive(self, now: Instant, parcel: Parcel, alone: bool) -> str | list[Word]:
+        """Over a link, at the leader: on to the next, and here."""
+        assert self.gateway is not None
+        segment, author, mask, body = parcel.pieces
+        fault = self._fault(segment, author)
+        if fault:
+            return fault
+        try:
+            pieces = read_pieces(body, 0, parcel.reliable)
+        except DecodeError as error:
+            return error.reason
+        effects: list[Word] = list(self.gateway.forward(parcel.reliable, parcel.pieces))
+        ours = not mask or mask >> self._mine & 1
+        if ours and not alone:
+            self.gateway.arrived.append((parcel.reliable, parcel.pieces))
+        if ours or parcel.reliable:
+            taken = self._take_pieces(now, segment, author, pieces, parcel.reliable)
+            if isinstance(taken, str):
+                return taken
+            effects += taken
+        return effects
+
+    def hear_report(self, now: Instant, report: StreamReport) -> str | list[Word]:
+        """Over a link, at the leader."""
+        assert self.gateway is not None
+        fault = self._fault_of(report)
+        if fault:
+            return fault
+        self._learn(report)
+        return list(self.gateway.forward_report(report))
+
+    def _fault(self, segment: int, author: Member) -> str:
+        if segment >= len(self._segments) or segment == self._mine:
+            return "unknown_segment"
+        return "" if author in self._segments[segment] else "not_a_member"
+
+    def _fault_of(self, report: StreamReport) -> str:
+        if report.segment >= len(self._segments) or report.segment == self._mine:
+            return "unknown_segment"
+        if len(report.heads) != len(self._segments):
+            return "bad_field"
+        known = self._reports.get(report.segment)
+        return "old_report" if known is not None and known.number >= report.number else ""
+
+    def _learn(self, report: StreamReport) -> None:
+        self._reports[report.segment] = report
+        head = report.heads[self._mine]
+        self._delivery.learn(report.segment, report.count, report.floor, head)
+
+    def _take_pieces(
+        self, now: Instant, segment: int, author: Member, pieces: list[Piece], reliable: bool
+    ) -> str | list[Word]:
+        effects: list[Word] = []
+        for piece in pieces:
+            bundle = self._assembly.add(now, author, piece, segment)
+            if bundle is None:
+                continue
+            if not reliable:
+                self._loose(now, bundle, effects)
+            elif not self._take(bundle):
+                return "bad_stamp"
+        return effects
+
+    # What is known.
+
+    @property
+    def floor(self) -> int:
+        """The highest stamp that a leader has told of."""
+        return max([report.floor for report in self._reports.values()], default=0)
+
+    @property
+    def held(self) -> int:
+        """Up to this stamp every other segment holds what is for it."""
+        if len(self._reports) < len(self._segments) - 1:
+            return 0
+        return min(report.held for report in self._reports.values())
+
+    @property
+    def unstable(self) -> int:
+        """Bytes that others have under way."""
+        return sum(report.unstable for report in self._reports.values())
+
+    # What goes.
+
+    def sent(self, reliable: bool, author: Member, mask: int, body: bytes) -> list[Word]:
+        """Our ring has stamped these pieces."""
+        if self.gateway is None:
+            return []
+        return list(self.gateway.forward(reliable, ForeignPieces(self._mine, author, mask, body)))
+
+    def inject(self, head: bytes, config: bytes, token: Token, room: int) -> list[tuple[int, bytes]]:
+        """Packets for our ring with what came over links, and their link sequences."""
+        gateway = self.gateway
+        packets: list[tuple[int, bytes]] = []
+        if gateway is None:
+            return packets
+        if room > 0:
+            reports = gateway.take_reports()
+            if reports:
+                token.link_sequence += 1
+                link = token.link_sequence
+                raw = pack_reports_packet(head, config, token.sequence, link, reports)
+                packets.append((link, raw))
+        while gateway.arrived and len(packets) < room:
+            reliable, pieces = gateway.arrived.popleft()
+            link = 0
+            if reliable:
+                token.link_sequence += 1
+                link = token.link_sequence
+            raw = pack_foreign_packet(head, config, token.sequence, link, pieces)
+            packets.append((link, raw))
+        return packets
+
+    def expire(self, now: Instant, life: Instant) -> None:
+        """Parts of unreliable bundles that came too long ago."""
+        self._assembly.expire(now, life)
+
+    def unreliable_partials(self) -> bool:
+        return self._assembly.unreliable_partials()

@@ -1,0 +1,99 @@
+"""A leader between its ring and the leaders of other segments (docs/protocols/wide-area.md).
+
+What its own ring stamps goes down the tree of its segment; what comes from others goes on down
+theirs, at once and in any order (SP-118), and waits for the token to be put on the own ring.
+"""
+
+from collections import deque
+
+from antiphon.core.effects import Forward
+from antiphon.core.ids import Configuration, DaemonId, Member
+from antiphon.core.machine import Instant
+from antiphon.wire.crossing import (
+    StreamReport,
+    pack_parcel,
+    pack_report,
+    pack_reports,
+)
+from antiphon.wire.packet import pack_config
+from antiphon.wire.ring import ForeignPieces
+
+Branch = tuple[DaemonId, int]
+"""A neighbour, and the segments behind it as a mask."""
+
+
+def branches(configuration: Configuration, me: Member) -> tuple[tuple[Branch, ...], ...]:
+    """For each segment: to whom its leader, me, passes on what comes from there."""
+    leaders = [members[0] for members in configuration.segments]
+    mine = leaders.index(me)
+    others = [(one.daemon, 1 << at) for at, one in enumerate(leaders) if at != mine]
+    return tuple(tuple(others) if at == mine else () for at in range(len(leaders)))
+
+
+class Gateway:
+    def __init__(
+        self, configuration: Configuration, mine: int, branches: tuple[tuple[Branch, ...], ...]
+    ) -> None:
+        self._config = pack_config(configuration.id)
+        self._mine = mine
+        self._branches = branches
+        """For each segment, where what comes from it goes on."""
+
+        self.arrived: deque[tuple[bool, ForeignPieces]] = deque()
+        """For the own ring: reliable or not, and what."""
+
+        self._untold: dict[int, StreamReport] = {}
+        self._last: StreamReport | None = None
+        self.reported_at: Instant = 0
+
+    def forward(self, reliable: bool, pieces: ForeignPieces) -> list[Forward]:
+        """To every branch of its tree that wants it."""
+        branches = self._branches[pieces.segment]
+        if not branches:
+            return []
+        packed = pack_parcel(self._config, reliable, pieces)
+        return [
+            Forward(leader, packed, reliable)
+            for leader, behind in branches
+            if not pieces.mask or pieces.mask & behind
+        ]
+
+    def forward_report(self, report: StreamReport) -> list[Forward]:
+        """To all: order and stability are everybody's (SP-123)."""
+        if report.segment != self._mine:
+            self._untold[report.segment] = report
+        packed = pack_report(self._config, report)
+        return [Forward(leader, packed, True) for leader, _ in self._branches[report.segment]]
+
+    def take_reports(self) -> bytes:
+        """What the ring has not heard of yet; empty if it has heard all."""
+        if not self._untold:
+            return b""
+        reports = tuple(self._untold[segment] for segment in sorted(self._untold))
+        self._untold.clear()
+        return pack_reports(reports)
+
+    @property
+    def waiting(self) -> bool:
+        return bool(self.arrived or self._untold)
+
+    @property
+    def floor(self) -> int:
+        """The last that was told."""
+        return self._last.floor if self._last is not None else 0
+
+    @property
+    def held(self) -> int:
+        return self._last.held if self._last is not None else 0
+
+    def report(self, now: Instant, told: StreamReport) -> list[Forward]:
+        """Say what is new about our stream, if anything is."""
+        last = self._last
+        if last is not None:
+            told.number = last.number + 1
+            if told.heads == last.heads and told.count == last.count:
+                if (told.floor, told.held) == (last.floor, last.held):
+                    return []
+        self._last = told
+        self.reported_at = now
+        return self.forward_report(told)
