@@ -50,6 +50,8 @@ class Daemon:
         self.recovered: ConfigId | None = None
         self.sent = 0
         self.up = True
+        self.installed_at = 0
+        """How many were delivered before the configuration that runs."""
 
 
 class Continent:
@@ -131,6 +133,7 @@ class Continent:
             case Delivered(bundle, transitional):
                 daemon.delivered.append((bundle, transitional))
             case Installed(configuration):
+                daemon.installed_at = len(daemon.delivered)
                 waiting.append(Settled(configuration.id))
             case Holdings():
                 daemon.holdings = effect
@@ -186,6 +189,8 @@ class Continent:
         control: bool = False,
     ) -> None:
         daemon = self.daemons[DaemonId(number)]
+        if not daemon.up:
+            return
         daemon.sent += 1
         body = daemon.sent.to_bytes(4, "big") * (size // 4 + 1)
         bundle = Bundle(daemon.member, session, daemon.sent, 1, service, body, control=control)
