@@ -22,6 +22,7 @@ from antiphon.core.effects import (
     Evidence,
     Forget,
     Freeze,
+    GroupDaemons,
     Holdings,
     Install,
     Installed,
@@ -92,7 +93,8 @@ class Node:
         self._deadline: Instant = NEVER
         self._routes: dict[type, Machine] = {
             **dict.fromkeys(
-                (Submit, SubmitState, Settled, Forget, Freeze, Recover, Install), self.stream
+                (Submit, SubmitState, Settled, Forget, Freeze, Recover, Install, GroupDaemons),
+                self.stream,
             ),
             **dict.fromkeys((Holdings, Progress, Recovered, Evidence, Trouble), self.membership),
             **dict.fromkeys((Delivered, Stamped, Transitional, Installed), self.groups),
