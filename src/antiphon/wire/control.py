@@ -96,6 +96,8 @@ class State(Control):
 
 
 class MemberState(Control):
+    """What one member said in its State, inside a Digest."""
+
     member: Member
     base: ConfigId
     held: Runs
@@ -150,8 +152,21 @@ class Commit(Control):
     config: ConfigId
 
 
+class Leaving(Control):
+    """I stop, and this life of mine is over: go on without me."""
+
+
 PacketMessage = (
-    Hurry | Hello | Propose | State | Digest | RecoveryRequest | RecoveryData | Ready | Commit
+    Hurry
+    | Hello
+    | Propose
+    | State
+    | Digest
+    | RecoveryRequest
+    | RecoveryData
+    | Ready
+    | Commit
+    | Leaving
 )
 
 TAGS: dict[type[Control], Tag] = {
@@ -164,6 +179,7 @@ TAGS: dict[type[Control], Tag] = {
     RecoveryData: Tag.RECOVERY_DATA,
     Ready: Tag.READY,
     Commit: Tag.COMMIT,
+    Leaving: Tag.LEAVING,
 }
 
 

@@ -87,6 +87,7 @@ class Ring:
         self._clock = LamportClock()
         self._session_last: dict[int, int] = {}
         self._session_past: dict[int, tuple[int, int]] = {}
+        self._own_last = 0
 
         # The token. Invariant: at most one of "I hold it" and "REPEAT is running".
         self._held_token: Token | None = None
@@ -123,6 +124,11 @@ class Ring:
             self.timers.set(LOSS, now + self.patience.loss_us())
             return []
         return self._visit(now, Token(1))
+
+    @property
+    def owes(self) -> bool:
+        """Something that I sent is not yet known to be held by all."""
+        return self._own_last > self.delivery.stable
 
     # Events.
 
@@ -370,7 +376,7 @@ class Ring:
         bundle.sequence = token.site_sequence
         bundle.stamp = token.site_stamp
         bundle.previous = self._session_last.get(bundle.session, 0)
-        self._session_last[bundle.session] = bundle.sequence
+        self._session_last[bundle.session] = self._own_last = bundle.sequence
         if bundle.service in ORDERED:
             ordered = bundle.sequence
         else:

@@ -83,8 +83,8 @@ class Stream:
         return min(own, self._ring.timers.deadline())
 
     def busy(self) -> bool:
-        """Something was accepted and is not sent yet."""
-        return self._outbox.waiting(True)
+        """Something was accepted, and is not sent or not yet known to be held by all."""
+        return self._outbox.waiting(True) or (self._ring is not None and self._ring.owes)
 
     def skip(self, gap: Instant) -> None:
         """The process stood still for so long."""
