@@ -443,6 +443,11 @@ DROPS: dict[str, Code] = {
     "other_configuration": Code(
         "a packet is of another configuration", "Membership is changing.", HARMLESS
     ),
+    "other_link": Code(
+        "a packet is of a link that is no more, or not yet",
+        "A configuration has ended or begins.",
+        HARMLESS,
+    ),
     "frozen": Code(
         "a packet came after its configuration was closed", "Membership is changing.", HARMLESS
     ),
