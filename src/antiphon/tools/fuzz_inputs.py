@@ -18,6 +18,7 @@ from antiphon.wire.body import pack_body, read_body
 from antiphon.wire.control import (
     Commit,
     Digest,
+    Leaving,
     MemberState,
     PacketMessage,
     RecoveryData,
@@ -178,6 +179,7 @@ def _rare_packets() -> Iterator[bytes]:
         data,
         Digest(config, states),
         Commit(config),
+        Leaving(),
     )
     for message in rare:
         yield pack_control(Envelope(CLUSTER, one), message)
