@@ -256,6 +256,25 @@ class Arrived(Word):
     data: bytes
 
 
+class Neighbours(Word):
+    """stream -> links: whom I lead my segment to; `birth` names the links for ever."""
+
+    birth: int
+    peers: tuple[Member, ...]
+
+
+class LinkDead(Word):
+    """links -> membership: nothing more goes to this neighbour (SP-152 to SP-154).
+
+    requests    this end asked for an object again and again
+    nacks       the other end did
+    silence     the other end answers no probe
+    """
+
+    peer: Member
+    reason: str
+
+
 class SubmitState(Word):
     """groups -> stream: my part of the group state for the new configuration, before all else."""
 

@@ -87,6 +87,9 @@ class Configuration(NamedTuple):
     parts: tuple[tuple[Member, ...], ...] = ()
     """Its segments, each sorted, by their first members; empty if there is only one."""
 
+    edges: tuple[tuple[int, int, int], ...] = ()
+    """(segment, segment, weight): which of them talk to each other, and at what cost."""
+
     @property
     def segments(self) -> tuple[tuple[Member, ...], ...]:
         """Each is one ring, in the order of its members."""

@@ -1,7 +1,7 @@
 """A node: one daemon's machines joined by a queue. It is a machine itself.
 
     clients --> sessions --> groups --> stream <--> membership
-    clients <-- sessions <-- groups <-- stream
+    clients <-- sessions <-- groups <-- stream <--> links
 
 This table is the whole architecture: each word has one consumer, everything else leaves
 the node. Sessions reach groups through `Ask`, the seam where other profiles join in.
@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 
 from antiphon.core.effects import (
+    Arrived,
     Ask,
     Connect,
     Delivered,
@@ -21,6 +22,7 @@ from antiphon.core.effects import (
     Emit,
     Evidence,
     Forget,
+    Forward,
     Freeze,
     GroupDaemons,
     Holdings,
@@ -29,6 +31,7 @@ from antiphon.core.effects import (
     Join,
     Leave,
     Multicast,
+    Neighbours,
     Persisted,
     Progress,
     Received,
@@ -49,14 +52,16 @@ from antiphon.core.ids import Member
 from antiphon.core.machine import NEVER, WAKEUP, Instant, Machine, Wakeup
 from antiphon.core.trace import Kind, Record
 from antiphon.protocol.groups.groups import Groups
+from antiphon.protocol.links.links import Links
 from antiphon.protocol.membership.membership import Membership
 from antiphon.protocol.presets import NodeSettings
 from antiphon.protocol.sessions.sessions import Sessions
 from antiphon.protocol.sessions.settings import STRONG
 from antiphon.protocol.stream.stream import Stream
 from antiphon.wire.control import read_control
-from antiphon.wire.heard import Heard, HeardPacket, HeardToken
-from antiphon.wire.packet import Envelope, Tag, open_header
+from antiphon.wire.heard import Heard, HeardLink, HeardPacket, HeardToken
+from antiphon.wire.link import read_link_packet
+from antiphon.wire.packet import HEADER_BYTES, Envelope, Tag, open_header
 from antiphon.wire.ring import read_ring_packet, read_token
 
 STEPS_MAX = 1_000_000
@@ -85,17 +90,20 @@ class Node:
         envelope = Envelope(settings.cluster, me)
         self.membership = Membership(me, settings.membership, envelope, rng)
         self.stream = Stream(me, settings.stream, envelope, settings.level)
+        self.links = Links(me, settings.hop, envelope)
         self.groups = Groups(me, settings.level)
         self._profiles: dict[str, Machine] = {STRONG: self.groups, **(profiles or {})}
         names = tuple(sorted(self._profiles))
         self.sessions = Sessions(me, settings.sessions, names, settings.level)
-        self._timed: list[Machine] = [self.membership, self.stream, *(profiles or {}).values()]
+        own: list[Machine] = [self.membership, self.stream, self.links]
+        self._timed = [*own, *(profiles or {}).values()]
         self._deadline: Instant = NEVER
         self._routes: dict[type, Machine] = {
             **dict.fromkeys(
-                (Submit, SubmitState, Settled, Forget, Freeze, Recover, Install, GroupDaemons),
-                self.stream,
+                (Submit, SubmitState, Settled, Forget, Freeze, Recover, Install), self.stream
             ),
+            **dict.fromkeys((GroupDaemons, Arrived), self.stream),
+            **dict.fromkeys((Forward, Neighbours), self.links),
             **dict.fromkeys((Holdings, Progress, Recovered, Evidence, Trouble), self.membership),
             **dict.fromkeys((Delivered, Stamped, Transitional, Installed), self.groups),
             **dict.fromkeys((Tell, Taken), self.sessions),
@@ -127,6 +135,7 @@ class Node:
         if late > self.pause_us:
             self.membership.skip(now, late)
             self.stream.skip(late)
+            self.links.skip(late)
             self._renew_deadline()
         if isinstance(event, Received):
             return self._receive(now, event.packet)
@@ -157,6 +166,10 @@ class Node:
         if tag == Tag.TOKEN:
             config, token = read_token(packet)
             return self.stream, HeardToken(Member(daemon, incarnation), config, token)
+        if tag == Tag.LINK:
+            return self.links, HeardLink(read_link_packet(packet, daemon, incarnation))
+        if tag == Tag.LOOSE:
+            return self.stream, Arrived(Member(daemon, incarnation), packet[HEADER_BYTES:])
         if tag == Tag.DATA:
             ring_packet = read_ring_packet(packet, daemon, incarnation)
             return self.stream, HeardPacket(ring_packet, packet)
