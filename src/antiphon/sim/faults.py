@@ -15,12 +15,12 @@ from antiphon.core.trace import Kind, Record
 from antiphon.sim.action import LINK_VERBS, SESSION_VERBS, Action
 from antiphon.sim.damage import garbage, of_another_cluster, of_another_version
 from antiphon.sim.engine import Bug
-from antiphon.sim.gates import Hosts, Ways
+from antiphon.sim.gates import Ways
 from antiphon.sim.host import Host
 from antiphon.sim.link import ANY_TIMES, Filter
-from antiphon.sim.places import Atlas, Place, Runs
 from antiphon.sim.script import Script, Step, Trigger
 from antiphon.sim.session import Session
+from antiphon.sim.whereabouts import sides, ways
 from antiphon.sim.workload import make_random_app
 from antiphon.sim.world import MakeApp, MakeNode, MakeStoredNode, World, make_listener
 from antiphon.wire.packet import Tag
@@ -215,22 +215,6 @@ def _jump(world: World, action: Action) -> None:
 
 
 # Links.
-
-
-def ways(action: Action, atlas: Atlas, runs: Runs) -> Ways:
-    """Of the links that it names; what is said of a leader is meant for who leads now."""
-
-    def hosts(place: Place) -> Hosts | None:
-        return frozenset(atlas.daemons(place, runs)) if place else None
-
-    link = action.link
-    return Ways(hosts(link.source), hosts(link.target), link.both)
-
-
-def sides(action: Action, atlas: Atlas, runs: Runs) -> list[list[DaemonId]]:
-    return [
-        [daemon for place in side for daemon in atlas.daemons(place, runs)] for side in action.sides
-    ]
 
 
 def _ways(world: World, action: Action) -> Ways:

@@ -180,7 +180,7 @@ def parse_script(text: str) -> Script:
         if tokens.peek() in HEADERS:
             _read_header(tokens, head)
         else:
-            steps.append((tokens, _read_step(tokens)))
+            steps.append((tokens, read_step(tokens)))
         tokens.expect_end()
     ordered = sorted((step for _, step in steps), key=lambda step: step.time)
     script = Script(**head, steps=tuple(ordered))
@@ -228,7 +228,7 @@ def _check_sites(script: Script) -> None:
                 raise ConfigError("wan", f"there is no {end}", "name it in 'sites'")
 
 
-def _read_step(tokens: Tokens) -> Step:
+def read_step(tokens: Tokens) -> Step:
     timed = tokens.skip("at")
     time = read_time(tokens, tokens.next("a time")) if timed else 0
     trigger = _read_trigger(tokens) if tokens.skip("when") else None

@@ -1,6 +1,6 @@
 """The stage on which episodes play: who is there, and draws that several episodes make."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random
 
@@ -8,6 +8,7 @@ from antiphon.core.machine import MILLISECOND
 from antiphon.core.service import Service
 from antiphon.sim.action import EVERY_LINK, Action
 from antiphon.sim.notation import Link
+from antiphon.sim.places import Site
 from antiphon.sim.script import Step
 
 HEAL = Action("heal")
@@ -21,6 +22,8 @@ class Stage:
     daemons: int
     sessions: int
     groups: int
+    places: tuple[tuple[int, ...], ...] = ()
+    """The daemons by site; nothing if there is one site."""
 
     def host(self) -> int:
         return self.rng.randrange(1, self.daemons + 1)
@@ -74,7 +77,39 @@ class Stage:
         )
         return Step(at, send)
 
+    def sites(self, count: int) -> list[Site]:
+        return [Site(at + 1) for at in self.rng.sample(range(len(self.places)), count)]
+
+    def site(self) -> Site:
+        return self.sites(1)[0]
+
+    def edge(self, both: bool) -> Link:
+        """Between two sites."""
+        source, target = self.sites(2)
+        return Link(source, target, both)
+
+    def host_at(self, site: Site) -> int:
+        return self.rng.choice(self.places[site.number - 1])
+
 
 Episode = Callable[[Stage, int], list[Step]]
 """Gives the steps of a story that begins at this time. It mends what it broke within a few
 seconds, for what stays broken until the end hides what comes later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repertoire:
+    """What a swarm plays."""
+
+    changes: tuple[Episode, ...]
+    """Those after which there is another configuration."""
+
+    nuisances: tuple[Episode, ...]
+    """Those that a configuration may survive."""
+
+    patience_us: Mapping[Episode, int]
+    """These show only if nothing else happens for a while."""
+
+    def choose(self, rng: Random) -> list[Episode]:
+        changes = rng.sample(self.changes, rng.randrange(2, 5))
+        return changes + rng.sample(self.nuisances, rng.randrange(1, 5))

@@ -110,6 +110,8 @@ class Outcome(msgspec.Struct, frozen=True):
     """Of the processor, with records and judges: a shared machine's clock would tell more
     of its other users."""
 
+    sites: int = 1
+
     @property
     def stuck(self) -> bool:
         """It did not come to rest, or not where it should."""
@@ -168,6 +170,7 @@ def _outcome(played: Run, violations: tuple[Violation, ...], seconds: float) -> 
         transitional,
         aborted,
         seconds,
+        max(1, len(played.script.sites)),
     )
 
 

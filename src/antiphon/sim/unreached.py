@@ -14,6 +14,7 @@ from antiphon.sim.reach import (
     Pair,
     all_pairs,
 )
+from antiphon.sim.sites_reach import NOT_COUNTED, site_pairs
 
 
 def _pairs(table: str, cases: str, what: str, why: str) -> dict[Pair, str]:
@@ -98,9 +99,10 @@ class Finding(NamedTuple):
     """Why this row is not acceptable; empty if it is."""
 
 
-def findings(counts: Counts, seeds: int) -> list[Finding]:
-    """All pairs, and what was counted without being listed."""
-    listed = list(all_pairs())
+def findings(counts: Counts, seeds: int, sites: bool = False) -> list[Finding]:
+    """All pairs, those of sites if there were several, and what was counted without being
+    listed."""
+    listed = [*all_pairs(), *(site_pairs() if sites else ())]
     known = set(listed)
     strange = sorted(pair for pair in counts if pair not in known)
     rows = [_finding(pair, counts[pair], seeds) for pair in listed]
@@ -112,6 +114,8 @@ def _finding(pair: Pair, times: int, seeds: int) -> Finding:
     fault = ""
     if times and pair in IMPOSSIBLE:
         fault = "should be impossible"
+    elif pair in NOT_COUNTED:
+        fault = f"not counted: {NOT_COUNTED[pair]}"
     elif pair.table == SITUATION and seeds >= SITUATIONS_SEEDS and times < SITUATIONS_MIN:
         fault = f"fewer than {SITUATIONS_MIN}"
     elif not times and not explanation:
