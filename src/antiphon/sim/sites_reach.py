@@ -15,9 +15,12 @@ from antiphon.protocol.membership.membership import State
 from antiphon.sim.gates import Gates
 from antiphon.sim.notation import Tokens
 from antiphon.sim.places import Atlas
-from antiphon.sim.reach import SITUATION, Counts, Pair
+from antiphon.sim.reach import DROP, SITUATION, Counts, Pair
 from antiphon.sim.script import Script, read_step
 from antiphon.sim.whereabouts import sides, ways
+
+SITE_DROP_REASONS = ("unknown_segment", "old_report")
+"""What only leaders of several sites send each other can be wrong in these ways."""
 
 LEADER = "leader"
 EDGE_DIES = "edge dies"
@@ -47,6 +50,8 @@ def site_pairs() -> Iterator[Pair]:
     for state in State:
         for what in BEFALLS:
             yield Pair(LEADER, state.value, what)
+    for reason in SITE_DROP_REASONS:
+        yield Pair(DROP, "", reason)
     for name in COUNTED:
         yield Pair(SITUATION, "", name)
     yield from NOT_COUNTED
