@@ -18,6 +18,7 @@ from antiphon.sim.engine import Bug
 from antiphon.sim.gates import Ways
 from antiphon.sim.host import Host
 from antiphon.sim.link import ANY_TIMES, Filter
+from antiphon.sim.places import Lead, rank
 from antiphon.sim.script import Script, Step, Trigger
 from antiphon.sim.session import Session
 from antiphon.sim.whereabouts import sides, ways
@@ -152,9 +153,11 @@ def _perform_late(world: World, step: Step, quiets: int) -> None:
 
 
 def perform(world: World, action: Action, text: str = "") -> None:
-    """Do it now; `text` is what the record says."""
+    """Do it now; `text` is what the record says, with who leads where that is named."""
     if action.verb not in SESSION_VERBS:
-        world.write(Kind.FAULT, reason=text or str(action))
+        leads = sorted((each for each in action.places if isinstance(each, Lead)), key=rank)
+        who = [f"{lead}={world.atlas.lead(lead.number, world.runs) or 'none'}" for lead in leads]
+        world.write(Kind.FAULT, reason=text or str(action), detail=" ".join(who))
     PERFORMERS[action.verb](world, action)
 
 

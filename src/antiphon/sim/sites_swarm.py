@@ -6,9 +6,11 @@ a matter of time, not of faults.
 """
 
 from dataclasses import replace
+from functools import partial
 from random import Random
 
 from antiphon.core.machine import MILLISECOND, SECOND
+from antiphon.core.service import Service
 from antiphon.sim import cascades, edges, holes, nuisances, regions, upheavals
 from antiphon.sim.action import Action
 from antiphon.sim.network import NetworkSettings
@@ -26,6 +28,7 @@ DAEMONS_MIN = 3
 UNTIL_US = 24 * SECOND
 """Sites take longer to find each other than daemons of one site."""
 
+LOCAL_US = QUIET_US + 3 * SECOND
 NEAR_US_MIN = 50
 NEAR_US_MAX = 1_000
 FAR_US_MIN = 2 * MILLISECOND
@@ -108,11 +111,27 @@ def draw_sites(seed: int) -> Trial:
         sessions=SESSIONS,
         network=_draw_network(rng, NEAR_US_MIN, NEAR_US_MAX, NEAR_LOSS_MAX),
         workload=draw_workload(rng, stage),
-        steps=draw_steps(stage, episodes, MANY_SITES, _draw_beginning(stage)),
+        steps=(
+            *draw_steps(stage, episodes, MANY_SITES, _draw_beginning(stage)),
+            *_local_words(stage),
+        ),
         quiet=QUIET_US,
         until=UNTIL_US,
     )
     return Trial(script, variant)
+
+
+def _local_words(stage: Stage) -> list[Step]:
+    """Once all is quiet, and when the last words are said, one site has a group of its own,
+    and another writes to it with every service: every seed prunes, whatever was drawn."""
+    here, there = stage.sites(2)
+    member = partial(Action, host=stage.host_at(here), slot=stage.slot(), groups=("local",))
+    sender = partial(Action, host=stage.host_at(there), slot=stage.slot(), groups=("local",))
+    words = [sender("send", service=service, text="local", times=2) for service in Service]
+    return [
+        Step(LOCAL_US, member("join")),
+        *(Step(LOCAL_US + SECOND, word) for word in words),
+    ]
 
 
 def _draw_places(rng: Random) -> tuple[tuple[int, ...], ...]:

@@ -163,6 +163,7 @@ class Speakers(Stage):
 
 
 def test_a_multicast_stays_in_its_site() -> None:
+    """SP-12."""
     stage = Stage(SITES + "until 15ms")
     assert [len(stage.times(daemon)) for daemon in range(1, 6)] == [1, 1, 1, 1, 0]
 
@@ -198,6 +199,8 @@ def test_whoever_leads_crashes_or_stands_still() -> None:
         "at 8ms restart site1\nat 9ms pause lead2 20ms\nuntil 25ms"
     )
     assert [row.node for row in stage.rows(Kind.STOP)] == [1, 2]
+    told = [row.detail for row in stage.rows(Kind.FAULT)]
+    assert told == ["lead1=1", "lead1=2", "lead1=none", "", "lead2=3"]
     assert stage.times(1) == stage.times(2) == [18]
     assert (stage.times(3), stage.times(4)) == ([], [])
 

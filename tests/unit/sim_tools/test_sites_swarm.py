@@ -39,6 +39,9 @@ def test_every_scenario_has_enough_of_everything() -> None:
         assert len(set(happened)) >= KINDS_MIN >= 3, script.seed
         late = [step.action for step in script.steps if step.time >= QUIET_US]
         assert {action.service for action in late} == set(Service)
+        local = [action for action in late if action.groups == ("local",)]
+        assert [action.verb for action in local] == ["join"] + ["send"] * len(Service)
+        assert len({site for site in script.sites if {a.host for a in local} & {*site}}) == 2
 
 
 def test_links_between_sites_are_as_long_as_on_earth() -> None:
