@@ -35,8 +35,10 @@ def edge_dies_in_change(stage: Stage, at: int) -> list[Step]:
     point = Trigger(Lead(one.number), Kind.ENTER, state, delay)
     link = Link(Lead(one.number), Lead(other.number), stage.rng.random() < 0.6)
     first = stage.rng.choice((edge_cut, edge_one_way, chain))
+    behind = stage.behind(at, point.host) if stage.rng.random() < 0.6 else []
     return [
-        *first(stage, at),
+        *behind,
+        *first(stage, at + stage.span(2, 60)),
         Step(at, Action("oneway", link=link), point),
         Step(at + stage.span(2_000, 3_500), HEAL),
     ]

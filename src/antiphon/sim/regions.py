@@ -74,8 +74,10 @@ def lead_gone_in_change(stage: Stage, at: int) -> list[Step]:
     point = Trigger(Lead(site.number), Kind.ENTER, state, delay)
     victim = site if stage.rng.random() < 0.6 else other
     first = stage.rng.choice((isolated, sites_merge, edge_cut, chain, crash_one))
+    behind = stage.behind(at, point.host) if stage.rng.random() < 0.6 else []
     return [
-        *first(stage, at),
+        *behind,
+        *first(stage, at + stage.span(2, 60)),
         Step(at, Action("crash", host=Lead(victim.number)), point),
         Step(at + stage.span(2_000, 3_200), Action("restart", host=victim)),
     ]

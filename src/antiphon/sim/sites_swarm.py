@@ -30,6 +30,8 @@ UNTIL_US = 24 * SECOND
 
 LOCAL_US = QUIET_US + 3 * SECOND
 NEAR_US_MIN = 50
+REPEATING_NEAR_US_MIN = 500
+"""Where one packet is repeated for seconds, a run costs by the rotation."""
 NEAR_US_MAX = 1_000
 FAR_US_MIN = 2 * MILLISECOND
 FAR_US_MAX = 80 * MILLISECOND
@@ -67,6 +69,8 @@ MANY_SITES = Repertoire(
         cascades.restart_in_change,
         cascades.heal_in_change,
         cascades.lost_in_change,
+        cascades.another_leader,
+        cascades.late_words,
         cascades.uneven,
         holes.hole,
     ),
@@ -80,6 +84,7 @@ MANY_SITES = Repertoire(
         nuisances.jump,
         nuisances.storm,
         nuisances.targeted_loss,
+        nuisances.lost_for_ever,
         nuisances.junk,
         nuisances.stuck_client,
         nuisances.wrong_requests,
@@ -90,6 +95,7 @@ MANY_SITES = Repertoire(
         regions.sites_merge: 1_500 * MILLISECOND,
         regions.regional: 800 * MILLISECOND,
         holes.hole: 1_600 * MILLISECOND,
+        nuisances.lost_for_ever: 2_700 * MILLISECOND,
     },
 )
 
@@ -103,13 +109,15 @@ def draw_sites(seed: int) -> Trial:
     variant = _draw_variant(rng)
     if nuisances.stuck_client in episodes:
         variant = replace(variant, backlog_max=rng.randrange(10, 60))
+    repeating = nuisances.lost_for_ever in episodes
+    near_us_min = REPEATING_NEAR_US_MIN if repeating else NEAR_US_MIN
     script = Script(
         seed=seed,
         daemons=stage.daemons,
         sites=places,
         wan=_draw_wan(stage),
         sessions=SESSIONS,
-        network=_draw_network(rng, NEAR_US_MIN, NEAR_US_MAX, NEAR_LOSS_MAX),
+        network=_draw_network(rng, near_us_min, NEAR_US_MAX, NEAR_LOSS_MAX),
         workload=draw_workload(rng, stage),
         steps=(
             *draw_steps(stage, episodes, MANY_SITES, _draw_beginning(stage)),

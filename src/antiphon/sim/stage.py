@@ -8,8 +8,9 @@ from antiphon.core.machine import MILLISECOND
 from antiphon.core.service import Service
 from antiphon.sim.action import EVERY_LINK, Action
 from antiphon.sim.notation import Link
-from antiphon.sim.places import Site
+from antiphon.sim.places import Place, Site
 from antiphon.sim.script import Step
+from antiphon.wire.packet import Tag
 
 HEAL = Action("heal")
 
@@ -87,6 +88,12 @@ class Stage:
         """Between two sites."""
         source, target = self.sites(2)
         return Link(source, target, both)
+
+    def behind(self, at: int, place: Place) -> list[Step]:
+        """Words that it misses: it will have to fetch them if the configuration ends now."""
+        times = self.rng.randrange(5, 60)
+        deaf = Action("drop", link=Link(0, place, False), tag=Tag.DATA, times=times)
+        return [Step(at, deaf), *(self.flood(at + 1, host) for host in self.hosts(2))]
 
     def host_at(self, site: Site) -> int:
         return self.rng.choice(self.places[site.number - 1])

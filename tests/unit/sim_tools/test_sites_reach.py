@@ -20,7 +20,7 @@ from antiphon.sim.sites_reach import (
     count_sites,
     site_pairs,
 )
-from antiphon.sim.unreached import findings
+from antiphon.sim.unreached import ONE_SITE_ONLY, findings
 
 LIFE = Incarnation(1)
 SCRIPT = parse_script("daemons 4\nsites 1 2 | 3 | 4\nuntil 1s")
@@ -193,3 +193,13 @@ def test_what_nothing_counts_yet_is_said_to_be_missing() -> None:
     assert rows[Pair(SITUATION, "", DETOUR)].fault == "never met"
     assert not {*site_pairs()} & {*all_pairs()}
     assert not {*site_pairs()} & {row.pair for row in findings(Counter(), 1)}
+
+
+def test_what_only_one_site_meets_is_explained_over_sites_and_demanded_there() -> None:
+    for pair in ONE_SITE_ONLY:
+        over, one = (
+            next(row for row in findings(Counter(), 1, sites=sites) if row.pair == pair)
+            for sites in (True, False)
+        )
+        assert (over.fault, over.explanation) == ("", ONE_SITE_ONLY[pair])
+        assert one.fault == "never met"
