@@ -3,12 +3,10 @@
 from itertools import combinations
 
 from antiphon.core.machine import MILLISECOND
-from antiphon.core.trace import Kind
-from antiphon.protocol.membership.membership import State
 from antiphon.sim.action import Action
 from antiphon.sim.notation import Link
 from antiphon.sim.places import Lead, Site
-from antiphon.sim.script import Step, Trigger
+from antiphon.sim.script import Step
 from antiphon.sim.stage import HEAL, Stage
 
 
@@ -30,14 +28,11 @@ def _close(stage: Stage, at: int, both: bool) -> list[Step]:
 def edge_dies_in_change(stage: Stage, at: int) -> list[Step]:
     """At a certain point of a change a leader loses its way to another."""
     one, other = stage.sites(2)
-    state = stage.rng.choice(list(State)).value
-    delay = stage.rng.choice((0, stage.rng.randrange(1, 90_000)))
-    point = Trigger(Lead(one.number), Kind.ENTER, state, delay)
+    point = stage.leader_at(one)
     link = Link(Lead(one.number), Lead(other.number), stage.rng.random() < 0.6)
     first = stage.rng.choice((edge_cut, edge_one_way, chain))
-    behind = stage.behind(at, point.host) if stage.rng.random() < 0.6 else []
     return [
-        *behind,
+        *stage.behind(at, point.host),
         *first(stage, at + stage.span(2, 60)),
         Step(at, Action("oneway", link=link), point),
         Step(at + stage.span(2_000, 3_500), HEAL),

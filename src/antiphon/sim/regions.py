@@ -3,13 +3,11 @@
 from dataclasses import replace
 
 from antiphon.core.service import Service
-from antiphon.core.trace import Kind
-from antiphon.protocol.membership.membership import State
 from antiphon.sim.action import Action
 from antiphon.sim.edges import chain, edge_cut
 from antiphon.sim.notation import Link
 from antiphon.sim.places import Lead, Place, Site
-from antiphon.sim.script import Step, Trigger
+from antiphon.sim.script import Step
 from antiphon.sim.stage import HEAL, Stage
 from antiphon.sim.upheavals import crash_one
 
@@ -69,14 +67,11 @@ def lead_gone(stage: Stage, at: int) -> list[Step]:
 def lead_gone_in_change(stage: Stage, at: int) -> list[Step]:
     """At a certain point of a change a representative is gone: of this site, or of another."""
     site, other = stage.sites(2)
-    state = stage.rng.choice(list(State)).value
-    delay = stage.rng.choice((0, 0, stage.rng.randrange(1, 90_000)))
-    point = Trigger(Lead(site.number), Kind.ENTER, state, delay)
+    point = stage.leader_at(site)
     victim = site if stage.rng.random() < 0.6 else other
     first = stage.rng.choice((isolated, sites_merge, edge_cut, chain, crash_one))
-    behind = stage.behind(at, point.host) if stage.rng.random() < 0.6 else []
     return [
-        *behind,
+        *stage.behind(at, point.host),
         *first(stage, at + stage.span(2, 60)),
         Step(at, Action("crash", host=Lead(victim.number)), point),
         Step(at + stage.span(2_000, 3_200), Action("restart", host=victim)),

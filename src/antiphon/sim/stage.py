@@ -6,10 +6,12 @@ from random import Random
 
 from antiphon.core.machine import MILLISECOND
 from antiphon.core.service import Service
+from antiphon.core.trace import Kind
+from antiphon.protocol.membership.membership import State
 from antiphon.sim.action import EVERY_LINK, Action
 from antiphon.sim.notation import Link
-from antiphon.sim.places import Place, Site
-from antiphon.sim.script import Step
+from antiphon.sim.places import Lead, Place, Site
+from antiphon.sim.script import Step, Trigger
 from antiphon.wire.packet import Tag
 
 HEAL = Action("heal")
@@ -89,10 +91,18 @@ class Stage:
         source, target = self.sites(2)
         return Link(source, target, both)
 
+    def leader_at(self, site: Site) -> Trigger:
+        """Its leader comes to a state of a change. RECOVER is seldom and short."""
+        state = self.rng.choice((*State, State.RECOVER, State.RECOVER, State.RECOVER))
+        delay = self.rng.choice((0, 0, self.rng.randrange(1, 90_000)))
+        if state is State.RECOVER:
+            delay //= 50
+        return Trigger(Lead(site.number), Kind.ENTER, state.value, delay)
+
     def behind(self, at: int, place: Place) -> list[Step]:
-        """Words that it misses: it will have to fetch them if the configuration ends now."""
-        times = self.rng.randrange(5, 60)
-        deaf = Action("drop", link=Link(0, place, False), tag=Tag.DATA, times=times)
+        """Words that it misses: it will have to fetch them if the configuration ends soon."""
+        until = at + self.span(600, 1_300)
+        deaf = Action("drop", link=Link(0, place, False), tag=Tag.DATA, until=until)
         return [Step(at, deaf), *(self.flood(at + 1, host) for host in self.hosts(2))]
 
     def host_at(self, site: Site) -> int:
