@@ -134,7 +134,7 @@ def arm(world: World, step: Step) -> None:
 
 
 def _triggered(world: World, step: Step, trigger: Trigger, record: Record) -> bool:
-    if record.node not in world.atlas.daemons(trigger.host, world.runs):
+    if trigger.host and record.node not in world.atlas.daemons(trigger.host, world.runs):
         return False
     if trigger.reason and trigger.reason != record.reason:
         return False

@@ -113,7 +113,7 @@ def torn_site(stage: Stage, at: int) -> list[Step]:
         return isolated(stage, at)
     one, other = stage.rng.sample(stage.places[stage.rng.choice(large).number - 1], 2)
     tear = Action("oneway", link=Link(one, other, stage.rng.random() < 0.6))
-    return [Step(at, tear), Step(at + stage.span(500, 2_600), HEAL)]
+    return [Step(at, tear), Step(at + stage.span(1_200, 3_000), HEAL)]
 
 
 def regional(stage: Stage, at: int) -> list[Step]:

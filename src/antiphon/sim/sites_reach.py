@@ -12,15 +12,19 @@ from itertools import combinations, permutations
 from antiphon.core.ids import NO_CONFIG, ConfigId, DaemonId, SessionId
 from antiphon.core.trace import Kind, Record
 from antiphon.protocol.membership.membership import State
+from antiphon.protocol.stream.stream import State as StreamState
 from antiphon.sim.gates import Gates
 from antiphon.sim.notation import Tokens
 from antiphon.sim.places import Atlas
-from antiphon.sim.reach import DROP, SITUATION, Counts, Pair
+from antiphon.sim.reach import ABORT, DROP, MEMBERSHIP, SITUATION, STREAM, Counts, Pair
 from antiphon.sim.script import Script, read_step
 from antiphon.sim.whereabouts import sides, ways
 
-SITE_DROP_REASONS = ("unknown_segment", "old_report")
-"""What only leaders of several sites send each other can be wrong in these ways."""
+SITE_MEMBERSHIP_EVENTS = ("Greeting", "SiteReport", "SiteState", "SiteReady")
+SITE_STREAM_EVENTS = ("Arrived", "GroupDaemons")
+SITE_ABORT_REASONS = ("edge_lost",)
+SITE_DROP_REASONS = ("unknown_segment", "old_report", "other_site")
+"""What only daemons of several sites say to each other, and how it can fail."""
 
 LEADER = "leader"
 EDGE_DIES = "edge dies"
@@ -48,10 +52,17 @@ NOT_COUNTED: dict[Pair, str] = {
 def site_pairs() -> Iterator[Pair]:
     """What is counted on top of reach.py."""
     for state in State:
+        for event in SITE_MEMBERSHIP_EVENTS:
+            yield Pair(MEMBERSHIP, state.value, event)
+    for stream_state in StreamState:
+        for event in SITE_STREAM_EVENTS:
+            yield Pair(STREAM, stream_state.value, event)
+    for state in State:
         for what in BEFALLS:
             yield Pair(LEADER, state.value, what)
-    for reason in SITE_DROP_REASONS:
-        yield Pair(DROP, "", reason)
+    for table, reasons in ((ABORT, SITE_ABORT_REASONS), (DROP, SITE_DROP_REASONS)):
+        for reason in reasons:
+            yield Pair(table, "", reason)
     for name in COUNTED:
         yield Pair(SITUATION, "", name)
     yield from NOT_COUNTED

@@ -55,6 +55,7 @@ MANY_SITES = Repertoire(
         regions.lead_gone_in_change,  # again, as above
         regions.site_gone,
         regions.torn_site,
+        regions.torn_site,  # again: it takes long until such a site is in a configuration
         regions.regional,
         regions.regional,  # again: what was pruned is the hardest part of recovery
         regions.moving,

@@ -135,7 +135,7 @@ def replay_command(outcome: Outcome) -> str:
 
 def print_tally(tally: Tally, as_json: bool) -> None:
     figures = tally.figures()
-    console = Console(highlight=False)
+    console = wide_console()
     table = Table(box=box.SIMPLE, show_header=False)
     table.add_column()
     table.add_column(justify="right")
