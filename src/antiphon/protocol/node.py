@@ -22,6 +22,7 @@ from antiphon.core.effects import (
     Evidence,
     Forget,
     Freeze,
+    GroupDaemons,
     Holdings,
     Install,
     Installed,
@@ -92,7 +93,8 @@ class Node:
         self._deadline: Instant = NEVER
         self._routes: dict[type, Machine] = {
             **dict.fromkeys(
-                (Submit, SubmitState, Settled, Forget, Freeze, Recover, Install), self.stream
+                (Submit, SubmitState, Settled, Forget, Freeze, Recover, Install, GroupDaemons),
+                self.stream,
             ),
             **dict.fromkeys((Holdings, Progress, Recovered, Evidence, Trouble), self.membership),
             **dict.fromkeys((Delivered, Stamped, Transitional, Installed), self.groups),
@@ -111,6 +113,14 @@ class Node:
 
     def start(self, now: Instant) -> list[Word]:
         return self._run(now, deque(), self.membership.start(now))
+
+    def leave(self) -> list[Word]:
+        """The last words of this life: the others need not wait until it is missed."""
+        return self.membership.leave()
+
+    def busy(self) -> bool:
+        """Something that was submitted here is not yet known to be held by all."""
+        return self.stream.busy()
 
     def handle(self, now: Instant, event: Word | Wakeup) -> list[Word]:
         late = now - self._deadline

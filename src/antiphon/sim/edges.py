@@ -8,6 +8,7 @@ from antiphon.sim.notation import Link
 from antiphon.sim.places import Lead, Site
 from antiphon.sim.script import Step
 from antiphon.sim.stage import HEAL, Stage
+from antiphon.wire.packet import Tag
 
 
 def edge_cut(stage: Stage, at: int) -> list[Step]:
@@ -91,6 +92,13 @@ def edge_disorder(stage: Stage, at: int) -> list[Step]:
     chance = round(stage.rng.uniform(0.05, 0.5), 2)
     link = stage.edge(True)
     return [Step(at, Action(verb, link=link, chance=chance, duration=stage.span(300, 2_000)))]
+
+
+def edge_drops(stage: Stage, at: int) -> list[Step]:
+    """The next few packets of one kind between two sites are lost."""
+    tag = stage.rng.choice(list(Tag))
+    link, times = stage.edge(stage.rng.random() < 0.5), stage.rng.randrange(1, 12)
+    return [Step(at, Action("drop", link=link, tag=tag, times=times))]
 
 
 def flapping(stage: Stage, at: int) -> list[Step]:

@@ -173,6 +173,11 @@ def _crash(world: World, action: Action) -> None:
         world.crash(host)
 
 
+def _stop(world: World, action: Action) -> None:
+    for host in _hosts(world, action):
+        world.leave(host)
+
+
 def _die(world: World, action: Action) -> None:
     for host in _hosts(world, action):
         world.crash(host)
@@ -332,6 +337,7 @@ def _stall(world: World, action: Action) -> None:
 
 PERFORMERS: dict[str, Callable[[World, Action], None]] = {
     "crash": _crash,
+    "stop": _stop,
     "dead": _die,
     "restart": _restart,
     "pause": _pause,

@@ -52,9 +52,9 @@ def _cut(stage: Stage, parts: int) -> Action:
 
 
 def lead_gone(stage: Stage, at: int) -> list[Step]:
-    """A representative crashes, perhaps the next one as well."""
+    """A representative crashes or is stopped, perhaps the next one as well."""
     site = stage.site()
-    crash = Action("crash", host=Lead(site.number))
+    crash = Action(stage.rng.choice(("crash", "crash", "stop")), host=Lead(site.number))
     steps = [stage.flood(at, stage.host_at(site)), Step(at, crash)]
     if stage.rng.random() < 0.35:
         at += stage.span(1, 900)

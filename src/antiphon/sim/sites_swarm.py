@@ -79,6 +79,7 @@ MANY_SITES = Repertoire(
         edges.edge_lossy,
         edges.edge_slow,
         edges.edge_disorder,
+        edges.edge_drops,
         regions.lead_stands_still,
         regions.site_slow,
         nuisances.pause,

@@ -56,6 +56,9 @@ class Tapped:
         live.outcomes[_outcome(effects)] += 1
         return self._overhear(effects)
 
+    def leave(self) -> Sequence[Word]:
+        return self._overhear(self.node.leave())
+
     def _overhear(self, effects: Sequence[Word]) -> Sequence[Word]:
         for effect in effects:
             if isinstance(effect, Send | Broadcast):

@@ -100,6 +100,8 @@ class State(Control):
 
 
 class MemberState(Control):
+    """What one member said in its State, inside a Digest."""
+
     member: Member
     base: ConfigId
     streams: Streams
@@ -159,8 +161,21 @@ class Commit(Control):
     config: ConfigId
 
 
+class Leaving(Control):
+    """I stop, and this life of mine is over: go on without me."""
+
+
 PacketMessage = (
-    Hurry | Hello | Propose | State | Digest | RecoveryRequest | RecoveryData | Ready | Commit
+    Hurry
+    | Hello
+    | Propose
+    | State
+    | Digest
+    | RecoveryRequest
+    | RecoveryData
+    | Ready
+    | Commit
+    | Leaving
 )
 
 TAGS: dict[type[Control], Tag] = {
@@ -173,6 +188,7 @@ TAGS: dict[type[Control], Tag] = {
     RecoveryData: Tag.RECOVERY_DATA,
     Ready: Tag.READY,
     Commit: Tag.COMMIT,
+    Leaving: Tag.LEAVING,
 }
 
 
@@ -267,7 +283,7 @@ def _check(message: PacketMessage) -> None:
                 raise DecodeError("bad_field", "a request for nothing")
         case RecoveryData():
             check_order(message.service, message.order)
-            check_reach(message.order[0], message.segment, message.early_pasts, message.reach)
+            check_reach(message.service, message.order[0], message.early_pasts, message.reach)
             if not message.number or message.index >= message.fragments:
                 raise DecodeError("bad_field", "a fragment outside of its bundle")
         case Propose(members=members):

@@ -41,6 +41,7 @@ class Tag(IntEnum):
     COMMIT = 21
     RECOVERY_REQUEST = 22
     RECOVERY_DATA = 23
+    LEAVING = 24
 
 
 class Envelope:

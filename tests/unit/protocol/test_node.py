@@ -170,6 +170,22 @@ class Pair:
                 self.told[daemon].append(effect.news)
 
 
+def test_a_node_is_busy_until_the_other_holds_what_was_submitted() -> None:
+    pair = Pair()
+    pair.tell(1, Connect(1, "n1"))
+    pair.run(2_000_000)
+    assert not pair.nodes[ME.daemon].busy()
+    body = pack_body((("alpha",),), (0,), (0,), (b"x",), "n1")
+    pair.tell(1, Multicast(1, Service.AGREED, 1, body))
+    assert pair.nodes[ME.daemon].busy()
+    pair.air = [one for one in pair.air if one[2][1] != Tag.DATA]  # lost, and to be repeated
+    pair.run(150)
+    assert not pair.nodes[ME.daemon].stream._outbox.waiting(True), "it was sent"
+    assert pair.nodes[ME.daemon].busy() and not pair.nodes[PEER.daemon].busy()
+    pair.run(100_000)
+    assert not pair.nodes[ME.daemon].busy()
+
+
 def test_two_nodes_meet_and_deliver_the_same_in_one_order() -> None:
     """P1, S5: everything between them is packets."""
     pair = Pair()

@@ -1,9 +1,10 @@
 """Why a configuration changes, in a word for counting and in a line for people."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from antiphon.core.ids import Configuration, Member
 from antiphon.core.machine import MILLISECOND, Instant
+from antiphon.protocol.membership.peers import Peers
 from antiphon.wire.control import Hello
 
 CHARACTERS_MAX = 1024
@@ -16,7 +17,7 @@ def evidence(
     installed: Configuration,
     wish: tuple[Member, ...],
     hellos: Mapping[Member, Hello],
-    last_heard: Callable[[Member], Instant],
+    peers: Peers,
 ) -> tuple[str, str]:
     """The first cause, and everything that speaks for the change: who has which trouble,
     who appeared, who is gone and when it was heard last."""
@@ -33,8 +34,10 @@ def evidence(
             what = ("restart", "restarted") if again else ("stranger", "appeared")
             found.append((what[0], f"{member.daemon} {what[1]}"))
     for member in installed.members:
-        if member not in wish:
-            silence = (now - last_heard(member)) // MILLISECOND
+        if member not in wish and peers.has_left(member):
+            found.append(("left", f"{member.daemon} has left"))
+        elif member not in wish:
+            silence = (now - peers.last_heard(member)) // MILLISECOND
             found.append(("departure", f"{member.daemon} is gone, unheard for {silence} ms"))
     if not found:
         found.append(("unfinished", "an attempt did not come to its end"))

@@ -63,6 +63,7 @@ from antiphon.wire.control import (
     Commit,
     Digest,
     Hello,
+    Leaving,
     PacketMessage,
     Propose,
     Ready,
@@ -158,6 +159,10 @@ class Membership:
         self._peers.skip(gap)
         self._no_attempt_before = now + self._settings.hear_us + self._settings.settle_us
 
+    def leave(self) -> list[Word]:
+        """The last words of this life."""
+        return [Broadcast(pack_control(self._envelope, Leaving()))]
+
     def handle(self, now: Instant, event: Word | Wakeup) -> list[Word]:
         match event:
             case Heard(sender, Hello() as hello):
@@ -172,6 +177,9 @@ class Membership:
                 return self._hear_ready(now, sender, config)
             case Heard(sender, Commit(config)):
                 return self._hear_commit(now, sender, config)
+            case Heard(sender, Leaving()):
+                self._peers.leave(now, sender)
+                return self._judge(now)
             case Wakeup():
                 return self._wake(now)
             case Trouble(reason, accused):
@@ -342,8 +350,7 @@ class Membership:
         config = ConfigId(self._epoch, self._me.daemon, self._me.incarnation, self._counter)
         configuration = Configuration(config, self._wish)
         own = f"{self._trouble} by {self._accused}" if self._accused else self._trouble
-        heard_at = self._peers.last_heard
-        cause, text = evidence(now, self._me, own, self.installed, self._wish, hellos, heard_at)
+        cause, text = evidence(now, self._me, own, self.installed, self._wish, hellos, self._peers)
         effects = [
             self._emit(
                 now, Kind.ATTEMPT, config=config, members=self._wish, reason=cause, detail=text

@@ -128,7 +128,7 @@ def test_hellos_keep_their_distance() -> None:
 
 
 def state(base: ConfigId = CONFIG) -> State:
-    return State(CONFIG, base, (), 0, 0, ())
+    return State(CONFIG, base, (), 0, 0)
 
 
 def test_a_collection_is_complete_with_the_last_member() -> None:
@@ -158,7 +158,10 @@ def test_evidence_names_the_first_cause_and_everything_else_in_a_line() -> None:
     stranger = Member(DaemonId(7), Incarnation(7))
     wish = (ONE, restarted, stranger)
     hellos = {restarted: hello(), stranger: hello("token_loss")}
-    cause, text = evidence(500_000, ONE, "receive_failure", RING, wish, hellos, lambda who: 200_000)
+    peers = Peers(hear_us=1)
+    peers.hear(200_000, THREE, hello())
+    known = (500_000, ONE, "receive_failure", RING, wish, hellos, peers)
+    cause, text = evidence(*known)
     assert cause == "receive_failure"
     for part in (
         "1 has receive_failure",
@@ -168,10 +171,13 @@ def test_evidence_names_the_first_cause_and_everything_else_in_a_line() -> None:
         "3 is gone, unheard for 300 ms",
     ):
         assert part in text
+    peers.leave(400_000, THREE)
+    assert "3 has left" in evidence(*known)[1]
 
 
 def test_evidence_without_a_cause_is_an_unfinished_attempt() -> None:
-    cause, _ = evidence(0, ONE, "", RING, RING.members, {TWO: hello(), THREE: hello()}, lambda _: 0)
+    hellos = {TWO: hello(), THREE: hello()}
+    cause, _ = evidence(0, ONE, "", RING, RING.members, hellos, Peers(hear_us=1))
     assert cause == "unfinished"
 
 
