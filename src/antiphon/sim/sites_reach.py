@@ -20,7 +20,7 @@ from antiphon.sim.reach import ABORT, DROP, MEMBERSHIP, SITUATION, STREAM, Count
 from antiphon.sim.script import Script, read_step
 from antiphon.sim.whereabouts import sides, ways
 
-SITE_MEMBERSHIP_EVENTS = ("Greeting", "SiteReport", "SiteState", "SiteReady")
+SITE_MEMBERSHIP_EVENTS = ("Greeting", "SiteReport", "SiteState", "SiteReady", "Leaving")
 SITE_STREAM_EVENTS = ("Arrived", "GroupDaemons")
 SITE_ABORT_REASONS = ("edge_lost",)
 SITE_DROP_REASONS = ("other_site",)
