@@ -20,6 +20,9 @@ class NodeSettings:
     daemons: tuple[DaemonId, ...] = ()
     """Everybody who may ever take part (SP-14)."""
 
+    sites: tuple[tuple[DaemonId, ...], ...] = ()
+    """All daemons by site; empty: one site."""
+
     level: Level = Level.VIEWS
     pause_us: int = 100 * MILLISECOND
     """Woken later than this: the process stood still, and nobody else did."""
