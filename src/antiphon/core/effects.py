@@ -297,7 +297,7 @@ class Taken(Word):
 class Stamped(Word):
     """stream -> groups: what was stamped just now, after everything delivered before it."""
 
-    config: ConfigId
+    config: Configuration
     bundle: Bundle
 
 
