@@ -18,6 +18,9 @@ WIRE_VERSION = 1
 
 HEADER = Struct(">BBQQQ")
 HEADER_BYTES = HEADER.size
+TAG_AT = 1
+"""Where a packet's tag is."""
+
 
 CONFIG = Struct(">QQQI")
 """A configuration id, first in the body of whatever belongs to one configuration."""
@@ -41,6 +44,11 @@ class Tag(IntEnum):
     COMMIT = 21
     RECOVERY_REQUEST = 22
     RECOVERY_DATA = 23
+    SITE_STATE = 24
+    SITE_READY = 25
+    GREETING = 26
+    SITE_REPORT = 27
+    RELAYED = 28
 
 
 class Envelope:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 
 from antiphon.core.ids import Configuration, Member
 from antiphon.core.machine import MILLISECOND, Instant
-from antiphon.wire.control import Hello
 
 CHARACTERS_MAX = 1024
 
@@ -15,7 +14,7 @@ def evidence(
     own_trouble: str,
     installed: Configuration,
     wish: tuple[Member, ...],
-    hellos: Mapping[Member, Hello],
+    troubles: Mapping[Member, str],
     last_heard: Callable[[Member], Instant],
 ) -> tuple[str, str]:
     """The first cause, and everything that speaks for the change: who has which trouble,
@@ -24,8 +23,8 @@ def evidence(
     if own_trouble:
         found.append((own_trouble.split()[0], f"{me.daemon} has {own_trouble}"))
     for member in wish:
-        if member != me and hellos[member].trouble:
-            found.append(("reported_trouble", f"{member.daemon} has {hellos[member].trouble}"))
+        if member != me and troubles.get(member):
+            found.append(("reported_trouble", f"{member.daemon} has {troubles[member]}"))
     known = installed.daemons
     for member in wish:
         if member not in installed.members:
@@ -34,8 +33,10 @@ def evidence(
             found.append((what[0], f"{member.daemon} {what[1]}"))
     for member in installed.members:
         if member not in wish:
-            silence = (now - last_heard(member)) // MILLISECOND
-            found.append(("departure", f"{member.daemon} is gone, unheard for {silence} ms"))
+            text = f"{member.daemon} is gone"
+            if heard_at := last_heard(member):
+                text += f", unheard for {(now - heard_at) // MILLISECOND} ms"
+            found.append(("departure", text))
     if not found:
         found.append(("unfinished", "an attempt did not come to its end"))
     return found[0][0], "; ".join(text for _, text in found)[:CHARACTERS_MAX]

@@ -13,16 +13,19 @@
 
 States   OPERATIONAL  the ring of the installed configuration runs
          GATHER       it does not; say Hello until somebody proposes
-         COLLECT      the old configuration is frozen; my holdings are with the coordinator
+         COLLECT      the old configuration is frozen; my holdings are with my leader
          RECOVER      I fetch what others hold and I lack
          READY        I hold all; the coordinator may commit at any moment
 Timers   HELLO        say Hello again
          SETTLE       my wish has stood long enough
-         REPEAT       repeat my last message of the attempt
+         REPEAT       repeat my last message of the attempt inside the party
+         REPEAT_FAR   the same between leaders
          ATTEMPT      no progress in the attempt
          EXPIRE       somebody's silence or penalty ends
-After    docs/protocols/membership.md: parties by Hello, a coordinator per party, holdings
-         exchanged before anything is delivered. Nothing is ever rolled back.
+After    docs/protocols/membership.md: parties by Hello, holdings exchanged before anything is
+         delivered. Nothing is ever rolled back. docs/protocols/wide-area.md: leaders find each
+         other (federation.py), the lowest of them coordinates, and each passes on to its party
+         what the coordinator says. With one site the leader coordinates.
 """
 
 from enum import StrEnum
@@ -30,14 +33,13 @@ from random import Random
 from typing import Any
 
 from antiphon.core.effects import (
-    Broadcast,
     Emit,
     Evidence,
     Freeze,
     Holdings,
     Install,
+    LinkDead,
     Progress,
-    Recover,
     Recovered,
     Send,
     Trouble,
@@ -50,22 +52,37 @@ from antiphon.protocol.membership.attempt import (
     Attempt,
     Collection,
     coordinator_of,
-    holdings_of,
+    member_state,
+    proposal,
+    proposed,
     state_message,
 )
 from antiphon.protocol.membership.evidence import evidence
-from antiphon.protocol.membership.pace import Pace
-from antiphon.protocol.membership.parties import Picture
-from antiphon.protocol.membership.peers import Peers
-from antiphon.protocol.membership.penalties import Penalties
+from antiphon.protocol.membership.federation import Federation, Party, Sites, Weights
+from antiphon.protocol.membership.merging import members_of, merge_members
+from antiphon.protocol.membership.routes import Routes
 from antiphon.protocol.membership.settings import MembershipSettings
+from antiphon.protocol.membership.site import HELLO, Site
+from antiphon.protocol.membership.wish import (
+    Parts,
+    configuration_of,
+    holds_together,
+    is_light,
+    wished,
+)
 from antiphon.wire.control import (
     Commit,
     Digest,
+    Greeting,
     Hello,
+    MemberState,
     PacketMessage,
     Propose,
     Ready,
+    SiteReady,
+    SiteReport,
+    SiteState,
+    Standing,
     pack_control,
 )
 from antiphon.wire.control import (
@@ -74,9 +91,9 @@ from antiphon.wire.control import (
 from antiphon.wire.heard import Heard
 from antiphon.wire.packet import Envelope
 
-HELLO = "hello"
 SETTLE = "settle"
 REPEAT = "repeat"
+REPEAT_FAR = "repeat far"
 ATTEMPT = "attempt"
 EXPIRE = "expire"
 
@@ -100,25 +117,35 @@ class GatherReason(StrEnum):
     TOKEN_LOSS = "token_loss"
     RECEIVE_FAILURE = "receive_failure"
     BLOCKED_WINDOW = "blocked_window"
+    LINK_DEAD = "link_dead"
     LEFT_BEHIND = "left_behind"
     ATTEMPT_TIMEOUT = "attempt_timeout"
     MEMBER_LOST = "member_lost"
+    EDGE_LOST = "edge_lost"
     NOT_LEADER = "not_leader"
 
 
 class Membership:
     def __init__(
-        self, me: Member, settings: MembershipSettings, envelope: Envelope, rng: Random
+        self,
+        me: Member,
+        settings: MembershipSettings,
+        envelope: Envelope,
+        rng: Random,
+        sites: Sites = (),
+        weights: Weights = (),
     ) -> None:
         self._me = me
         self._settings = settings
         self._envelope = envelope
         self._rng = rng
         self._timers = Timers()
-        self._peers = Peers(settings.hear_us)
-        self._penalties = Penalties(settings)
+        self._site = Site(me, settings, envelope, self._timers)
+        self._federation = Federation(me, settings, envelope, sites, weights)
         self.state = State.GATHER
         self.installed = Configuration(NO_CONFIG, ())
+        self._installed_at: Instant = 0
+        self._routes: Routes | None = None
 
         # Ids only rise: installed.id <= accepted, accepted.epoch <= epoch.
         self._accepted: ConfigId = NO_CONFIG
@@ -130,52 +157,56 @@ class Membership:
         self._accused: DaemonId = NOBODY
         self._gather_since: Instant = 0
 
-        # From COLLECT to READY; the collection is the coordinator's, while it collects.
+        # From COLLECT to READY. A leader collects from its party, a coordinator from leaders.
         self._attempt: Attempt | None = None
-        self._collection: Collection | None = None
+        self._party: Collection[MemberState] | None = None
+        self._leaders: Collection[SiteState] | None = None
 
-        self._picture = Picture(me, {})
-        self._wish: tuple[Member, ...] = ()
+        self._wish: Parts = ()
         self._failures = 0
         self._no_attempt_before: Instant = 0
-        self._pace = Pace(settings)
 
     def deadline(self) -> Instant:
-        return self._timers.deadline()
+        return min(self._timers.deadline(), self._federation.timers.deadline())
 
     def start(self, now: Instant) -> list[Word]:
         """Begin alone; whoever else is there will be found (TR-75)."""
         self._epoch = self._counter = 1
-        self._pace.changed_at = now
+        self._site.pace.changed_at = now
         self._accepted = ConfigId(1, self._me.daemon, self._me.incarnation, 1)
         configuration = Configuration(self._accepted, (self._me,))
-        return [*self._enter_operational(now, configuration, "start"), *self._say_hello(now)]
+        return [*self._enter_operational(now, configuration, "start"), self._say_hello(now)]
 
     def skip(self, now: Instant, gap: Instant) -> None:
         """The process stood still: blame nobody for that time, and let the others find me
         again before I found a configuration of my own."""
         self._timers.shift(gap)
-        self._peers.skip(gap)
-        self._no_attempt_before = now + self._settings.hear_us + self._settings.settle_us
+        self._site.peers.skip(gap)
+        self._federation.skip(gap)
+        grace = self._settings.hear_us + self._settings.settle_us
+        if not self._federation.alone:
+            grace = max(grace, self._settings.hear_far_us + self._settings.settle_far_us)
+        self._no_attempt_before = now + grace
+
+    def address(self, send: Send) -> Send:
+        """To a daemon of another segment a packet may have to be relayed."""
+        routes = self._attempt.routes if self._attempt is not None else self._routes
+        return send if routes is None else routes.address(self._envelope, send)
 
     def handle(self, now: Instant, event: Word | Wakeup) -> list[Word]:
         match event:
             case Heard(sender, Hello() as hello):
                 return self._hear_hello(now, sender, hello)
-            case Heard(sender, Propose() as propose):
-                return self._hear_propose(now, sender, propose)
-            case Heard(sender, StateMessage() as state):
-                return self._hear_state(now, sender, state)
-            case Heard(sender, Digest() as digest):
-                return self._hear_digest(now, sender, digest)
-            case Heard(sender, Ready(config)):
-                return self._hear_ready(now, sender, config)
-            case Heard(sender, Commit(config)):
-                return self._hear_commit(now, sender, config)
+            case Heard(sender, Greeting() | SiteReport() as told):
+                return self._hear_leader(now, sender, told)
+            case Heard(sender, message):
+                return self._hear_attempt(now, sender, message)
             case Wakeup():
                 return self._wake(now)
             case Trouble(reason, accused):
                 return self._hear_trouble(now, reason, accused)
+            case LinkDead(peer):
+                return self._hear_link_dead(now, peer)
             case Holdings():
                 return self._take_holdings(now, event)
             case Progress(attempt):
@@ -186,12 +217,32 @@ class Membership:
                 return self._take_commit(now, config)
         raise AssertionError(f"{event!r} in {self.state}")
 
-    # Hello: who is there, and what do I wish?
+    def _hear_attempt(self, now: Instant, sender: Member, message: PacketMessage) -> list[Word]:
+        match message:
+            case Propose():
+                return self._hear_propose(now, sender, message)
+            case StateMessage():
+                return self._hear_state(now, sender, message)
+            case SiteState():
+                return self._hear_site_state(now, sender, message)
+            case Digest():
+                return self._hear_digest(now, sender, message)
+            case Ready(config):
+                return self._hear_ready(now, sender, config)
+            case SiteReady(config):
+                return self._hear_site_ready(now, sender, config)
+            case Commit(config):
+                return self._hear_commit(now, sender, config)
+        raise AssertionError(f"{message!r} in {self.state}")
+
+    # Who is there, and what do I wish?
 
     def _hear_hello(self, now: Instant, sender: Member, hello: Hello) -> list[Word]:
         if hello.epoch > self._epoch + EPOCH_LEAP_MAX:
             return self._drop(now, sender, "impossible_epoch")
-        news = self._peers.hear(now, sender, hello)
+        if self._federation.is_far(sender.daemon):
+            return self._drop(now, sender, "other_site")
+        news = self._site.peers.hear(now, sender, hello)
         if isinstance(news, str):
             return self._drop(now, sender, news)
         effects: list[Word] = []
@@ -199,103 +250,144 @@ class Membership:
         if in_my_ring and hello.config > self.installed.id:
             effects += self._enter_gather(now, GatherReason.LEFT_BEHIND, sender.daemon)
         if in_my_ring and hello.trouble == GatherReason.BLOCKED_WINDOW:
-            self._join_accusation(now, hello)
+            self._site.join_accusation(now, hello, self.installed)
         if hello.alert:
-            self._pace.answer(now)
-            self._hello_by(now + self._settings.hello_us)
+            self._site.pace.answer(now)
+            self._site.hello_by(now + self._settings.hello_us)
         if not self._timers.running(EXPIRE):
-            self._timers.set(EXPIRE, now + self._peers.hear_us)
+            self._timers.set(EXPIRE, now + self._site.peers.hear_us)
         return effects + self._judge(now) if news else effects
 
-    def _join_accusation(self, now: Instant, hello: Hello) -> None:
-        """All leave out the one that blocks the window; a single word against it would
-        only tear accuser and accused apart."""
-        accused = hello.accused
-        if hello.config == self.installed.id and accused not in (NOBODY, self._me.daemon):
-            if not self._penalties.excludes(now, accused):
-                self._penalties.punish(now, accused)
-
-    def _counted(self, now: Instant) -> dict[Member, Hello]:
-        return {
-            member: hello
-            for member, hello in self._peers.hellos(now).items()
-            if not self._penalties.excludes(now, member.daemon)
-        }
+    def _hear_leader(
+        self, now: Instant, sender: Member, told: Greeting | SiteReport
+    ) -> list[Word]:
+        """Of another segment."""
+        if self._federation.alone:
+            return self._drop(now, sender, "one_site")
+        if isinstance(told, Greeting):
+            leader = self._site.picture.leader
+            answer = self._federation.hear_greeting(now, sender, told, leader)
+        elif told.epoch > self._epoch + EPOCH_LEAP_MAX:
+            answer = "impossible_epoch"
+        else:
+            answer = self._federation.hear_report(now, sender, told)
+        if isinstance(answer, str):
+            return self._drop(now, sender, answer)
+        return answer + self._judge(now) if self._federation.news else answer
 
     def _judge(self, now: Instant, settled: bool = False) -> list[Word]:
-        """Draw the picture anew; as a leader, see whether it asks for a change, and propose
+        """Draw the picture anew; as coordinator, see whether it asks for a change, and propose
         it once the same wish has settled."""
-        hellos = self._counted(now)
-        before = self._picture.shape
-        self._picture = Picture(self._me, hellos)
-        if before != self._picture.shape:
-            self._pace.changed_at = now
-            self._hello_by(now)
-        if self._picture.leader != self._me.daemon:
-            self._timers.clear(SETTLE)
-            self._wish = ()
-            return self._abandon(now, GatherReason.NOT_LEADER)
-        wish = self._picture.party()
-        effects: list[Word] = []
-        if self._collection is not None:
-            proposed = self._collection.attempt.configuration.members
-            if any(member not in wish for member in proposed):
-                effects += self._abandon(now, GatherReason.MEMBER_LOST)
-        if self._healthy(wish, hellos) or self._collection is not None:
+        hellos = self._site.draw(now)
+        if not self._site.leading:
+            effects = self._federation.follow(now, self._site.picture.leader)
+            return effects + self._wait_for_another(now)
+        effects = self._lead(now, hellos)
+        component = self._federation.component()
+        if component and component[0].leader != self._me:
+            return effects + self._wait_for_another(now)
+        if self._leaders is not None:
+            lost = self._lost_of_attempt()
+            if lost is not None:
+                effects += self._abandon(now, lost)
+        wish = wished(self._site.picture.party(), self._others(now))
+        if not wish or self._leaders is not None or self._healthy(now, wish, hellos):
             self._timers.clear(SETTLE)
         elif settled and wish == self._wish:
             effects += self._propose(now)
         elif wish != self._wish or not self._timers.running(SETTLE):
-            wait = self._settings.settle_us + self._backoff()
+            wait = self._settle_us(wish)
             self._timers.set(SETTLE, max(now + wait, self._no_attempt_before))
         self._wish = wish
         return effects
 
-    def _healthy(self, wish: tuple[Member, ...], hellos: dict[Member, Hello]) -> bool:
+    def _lead(self, now: Instant, hellos: dict[Member, Hello]) -> list[Word]:
+        """Tell other leaders about my party."""
+        if self._federation.alone:
+            return []
+        party = self._site.picture.party()
+        told = [(self._me.daemon, self.installed.id, self._trouble)]
+        epochs = [self._epoch]
+        for member in party:
+            if member != self._me:
+                hello = hellos[member]
+                told.append((member.daemon, hello.config, hello.trouble))
+                epochs.append(hello.epoch)
+        standings = tuple(
+            Standing(daemon, config, trouble)
+            for daemon, config, trouble in sorted(told)
+            if trouble or config != self.installed.id
+        )
+        leaders = [members[0].daemon for members in self.installed.segments]
+        known = [daemon for daemon in leaders if daemon != self._me.daemon]
+        known += self._site.strangers(hellos)
+        speech = Party(self.installed.id, max(epochs), party, standings)
+        effects = self._federation.lead(now, speech, tuple(known))
+        self._federation.news = False
+        return effects
+
+    def _wait_for_another(self, now: Instant) -> list[Word]:
+        """Somebody else leads or coordinates."""
+        self._timers.clear(SETTLE)
+        self._wish = ()
+        self._federation.news = False
+        return self._abandon(now, GatherReason.NOT_LEADER)
+
+    def _others(self, now: Instant) -> list[SiteReport]:
+        """The leaders that I can reach, without those who cannot take part."""
+        penalties = self._site.penalties
+        excluded = frozenset(
+            report.leader.daemon
+            for report in self._federation.component()
+            if penalties.excludes(now, report.leader.daemon)
+        )
+        component = self._federation.component(excluded)
+        return [report for report in component if report.leader != self._me]
+
+    def _lost_of_attempt(self) -> GatherReason | None:
+        """Why what I proposed cannot be any more. A newcomer is no reason."""
+        configuration = self._require_attempt().configuration
+        parties = {report.leader: set(report.party) for report in self._federation.component()}
+        parties[self._me] = set(self._site.picture.party())
+        for members in configuration.segments:
+            if not set(members) <= parties.get(members[0], set()):
+                return GatherReason.MEMBER_LOST
+        if not holds_together(configuration, self._federation.edges()):
+            return GatherReason.EDGE_LOST
+        return None
+
+    def _healthy(self, now: Instant, wish: Parts, hellos: dict[Member, Hello]) -> bool:
         """Nothing to change. A member's word of trouble counts only about this configuration:
         older ones come late."""
-        if self.state != State.OPERATIONAL or wish != self.installed.members:
+        if self.state != State.OPERATIONAL or wish != self.installed.segments:
             return False
-        return not any(
-            hellos[member].trouble and hellos[member].config == self.installed.id
-            for member in wish
-            if member != self._me
-        )
+        here = self.installed.id
+        party = self._site.picture.party()
+        told = [(hellos[one].config, hellos[one].trouble) for one in party if one != self._me]
+        if not holds_together(self.installed, self._federation.edges()):
+            return False
+        for report in self._others(now):
+            told += [(standing.config, standing.trouble) for standing in report.standings]
+            late = now < self._installed_at + self._settings.attempt_far_us
+            if report.config > here or (report.config < here and not late):
+                return False
+        return not any(trouble and config == here for config, trouble in told)
 
-    def _backoff(self) -> int:
+    def _settle_us(self, wish: Parts) -> int:
+        """Longer where reports travel, and after each failure."""
+        settle = self._settings.settle_far_us
+        if is_light(wish, self.installed, self._federation.edges()):
+            settle = self._settings.settle_us
         if not self._failures:
-            return 0
+            return settle
         doublings = min(self._failures, BACKOFF_DOUBLINGS_MAX)
-        return self._rng.randrange(self._settings.settle_us << doublings)
+        return settle + self._rng.randrange(settle << doublings)
 
-    def _say_hello(self, now: Instant) -> list[Word]:
-        hellos = self._counted(now)
-        alert = self._alert(hellos)
-        calm = self.state == State.OPERATIONAL and self._pace.calm(now)
-        hello = Hello(
-            self.installed.id,
-            self._picture.leader,
-            alert and not calm,
-            self._trouble,
-            self._accused,
-            self._epoch,
-            tuple(sorted(hellos)),
-            tuple(member.daemon for member in self._picture.clique),
+    def _say_hello(self, now: Instant) -> Word:
+        operational = self.state == State.OPERATIONAL
+        return self._site.say_hello(
+            now, self.installed, operational, self._trouble, self._accused, self._epoch
         )
-        self._timers.clear(HELLO)
-        again = self._pace.next(now, alert, calm, self._picture.leader == self._me.daemon)
-        if again is not None:
-            self._timers.set(HELLO, again)
-        return [Broadcast(pack_control(self._envelope, hello))]
-
-    def _alert(self, hellos: dict[Member, Hello]) -> bool:
-        members = self.installed.members
-        return self.state != State.OPERATIONAL or any(who not in members for who in hellos)
-
-    def _hello_by(self, at: Instant) -> None:
-        earliest = self._pace.earliest(at)
-        if earliest < self._timers.at(HELLO):
-            self._timers.set(HELLO, earliest)
 
     # Trouble.
 
@@ -303,85 +395,132 @@ class Membership:
         if self.state != State.OPERATIONAL:
             return []  # already on the way to another configuration
         if accused != NOBODY:
-            self._penalties.punish(now, accused)
+            self._site.penalties.punish(now, accused)
         return self._enter_gather(now, GatherReason(reason), accused)
+
+    def _hear_link_dead(self, now: Instant, peer: DaemonId) -> list[Word]:
+        """What it had not delivered is lost here; the ring itself goes on until the change."""
+        effects = self._federation.link_dead(now, peer)
+        if self.state != State.OPERATIONAL:
+            return effects + self._judge(now)
+        self._site.peers.doubt_ring(now)
+        return effects + self._enter_gather(now, GatherReason.LINK_DEAD, peer)
 
     def _enter_gather(
         self, now: Instant, reason: GatherReason, accused: DaemonId = NOBODY
     ) -> list[Word]:
         if self.state == State.OPERATIONAL:
-            self._peers.forget_ring()
+            self._site.peers.forget_ring()
             self._gather_since = now
         self._trouble = reason
         self._accused = accused
         self._attempt = None
-        self._pace.changed_at = now
+        self._party = None
+        self._leaders = None
+        self._site.pace.changed_at = now
         self._timers.clear(ATTEMPT)
         self._timers.clear(REPEAT)
+        self._timers.clear(REPEAT_FAR)
         effects = [self._emit(now, Kind.TROUBLE, reason=reason, peer=accused)]
         effects += self._enter(now, State.GATHER, reason)
-        self._hello_by(now)
+        self._site.hello_by(now)
         return effects + self._judge(now)
 
     def _abandon(self, now: Instant, reason: GatherReason) -> list[Word]:
         """The coordinator gives its attempt up."""
-        if self._collection is None:
+        if self._leaders is None:
             return []
         self._failures += 1
-        effects = [self._emit(now, Kind.ABORT, config=self._collection.attempt.id, reason=reason)]
-        self._collection = None
+        config = self._require_attempt().id
+        effects = [self._emit(now, Kind.ABORT, config=config, reason=reason)]
         return effects + self._enter_gather(now, reason)
 
     # An attempt, as its coordinator.
 
     def _propose(self, now: Instant) -> list[Word]:
-        hellos = self._counted(now)
-        heard = [hellos[member].epoch for member in self._wish if member != self._me]
-        self._epoch = max([self._epoch, *heard]) + 1
+        hellos = self._site.counted(now)
+        others = self._others(now)
+        party = self._site.picture.party()
+        heard = [hellos[member].epoch for member in party if member != self._me]
+        self._epoch = max([self._epoch, *heard, *(report.epoch for report in others)]) + 1
         self._counter += 1
         config = ConfigId(self._epoch, self._me.daemon, self._me.incarnation, self._counter)
-        configuration = Configuration(config, self._wish)
+        edges = self._federation.edges()
+        configuration = configuration_of(config, self._wish, edges, self._federation.weight)
+        members = configuration.members
         own = f"{self._trouble} by {self._accused}" if self._accused else self._trouble
-        heard_at = self._peers.last_heard
-        cause, text = evidence(now, self._me, own, self.installed, self._wish, hellos, heard_at)
-        effects = [
-            self._emit(
-                now, Kind.ATTEMPT, config=config, members=self._wish, reason=cause, detail=text
-            )
-        ]
+        troubles = {member: hellos[member].trouble for member in party if member != self._me}
+        for report in others:
+            told = {standing.daemon: standing.trouble for standing in report.standings}
+            troubles.update({one: told.get(one.daemon, "") for one in report.party})
+        heard_at = self._site.peers.last_heard
+        cause, text = evidence(now, self._me, own, self.installed, members, troubles, heard_at)
+        attempt = self._emit(
+            now, Kind.ATTEMPT, config=config, members=members, reason=cause, detail=text
+        )
+        leaders = tuple(part[0] for part in configuration.segments)
+        asking = self._to_others(leaders, proposal(configuration, text))
         accepting = self._accept(now, configuration, text)
-        self._collection = Collection(self._require_attempt())
-        propose = Propose(config, self._wish, text)
-        return effects + self._to_others(self._wish, propose) + accepting
+        self._leaders = Collection(leaders)
+        return [attempt, *asking, *accepting]
+
+    def _hear_site_state(self, now: Instant, sender: Member, state: SiteState) -> list[Word]:
+        leaders = self._leaders
+        if leaders is None or state.config != self._require_attempt().id:
+            return self._drop(now, sender, "other_attempt")
+        attempt = self._require_attempt()
+        if members_of(state.parts) != attempt.configuration.segment_of(sender):
+            return self._drop(now, sender, "bad_state")
+        self._be_patient(now)
+        if leaders.digest is not None:
+            return self._to(sender, leaders.digest)  # it was lost, or they still recover
+        if not leaders.add_state(sender, state):
+            return []
+        sites = tuple(told.parts for told in leaders.told())
+        leaders.digest = digest = Digest(attempt.id, sites, ())
+        return self._to_others(leaders.members, digest) + self._hear_digest(now, self._me, digest)
+
+    def _hear_site_ready(self, now: Instant, sender: Member, config: ConfigId) -> list[Word]:
+        if config == self.installed.id:  # it missed the Commit
+            return self._to(sender, Commit(config))
+        leaders = self._leaders
+        if leaders is None or config != self._require_attempt().id:
+            return self._drop(now, sender, "other_attempt")
+        if sender not in leaders.ready:  # a repetition is no progress
+            self._be_patient(now)
+        if not leaders.add_ready(sender):
+            return []
+        self._leaders = None
+        return self._to_others(leaders.members, Commit(config)) + self._take_commit(now, config)
+
+    # An attempt, as a leader.
 
     def _hear_state(self, now: Instant, sender: Member, state: StateMessage) -> list[Word]:
-        collection = self._collection
-        if collection is None or state.config != collection.attempt.id:
+        party, attempt = self._party, self._attempt
+        if party is None or attempt is None or state.config != attempt.id:
             return self._drop(now, sender, "other_attempt")
-        self._timers.set(ATTEMPT, now + self._settings.attempt_us)
-        if collection.digest is not None:
-            packet = pack_control(self._envelope, collection.digest)
-            return [Send(sender.daemon, packet)]  # the Digest was lost, or it still recovers
-        if not collection.add_state(sender, state):
+        self._be_patient(now)
+        if party.digest is not None:  # it was lost, or the member still recovers
+            attempt.progressed = True
+            return self._to(sender, party.digest)
+        if not party.add_state(sender, member_state(sender, state)):
             return []
-        assert collection.digest is not None
-        members = collection.attempt.configuration.members
-        digest = collection.digest
-        return self._to_others(members, digest) + self._take_digest(now, digest)
+        return self._to_coordinator(now, self._site_state(attempt, party))
+
+    def _site_state(self, attempt: Attempt, party: Collection[MemberState]) -> SiteState:
+        return SiteState(attempt.id, merge_members(party.told()))
 
     def _hear_ready(self, now: Instant, sender: Member, config: ConfigId) -> list[Word]:
         if config == self.installed.id:  # it missed the Commit
-            return [Send(sender.daemon, pack_control(self._envelope, Commit(config)))]
-        collection = self._collection
-        if collection is None or config != collection.attempt.id:
+            return self._to(sender, Commit(config))
+        party, attempt = self._party, self._attempt
+        if party is None or attempt is None or config != attempt.id:
             return self._drop(now, sender, "other_attempt")
-        if sender not in collection.ready:  # a repetition is no progress
-            self._timers.set(ATTEMPT, now + self._settings.attempt_us)
-        if not collection.add_ready(sender):
+        if sender not in party.ready:  # a repetition is no progress
+            self._be_patient(now)
+        if not party.add_ready(sender):
             return []
-        self._collection = None
-        members = collection.attempt.configuration.members
-        return self._to_others(members, Commit(config)) + self._take_commit(now, config)
+        return self._to_coordinator(now, SiteReady(config))
 
     # An attempt, as a member.
 
@@ -389,79 +528,112 @@ class Membership:
         config = propose.config
         if config == self._accepted:
             return []  # a repetition; my answer is repeated, too
-        if sender != coordinator_of(config):
+        configuration = proposed(propose)
+        segment = configuration.segment_of(self._me)
+        if sender != coordinator_of(config) and segment[:1] != (sender,):
             return self._drop(now, sender, "false_coordinator")
         if config < self._accepted:
             return self._drop(now, sender, "old_proposal")
         if config.epoch > self._epoch + EPOCH_LEAP_MAX:
             return self._drop(now, sender, "impossible_epoch")
-        if self._me not in propose.members:
+        if not segment:
             return self._drop(now, sender, "not_proposed")
-        if sender.daemon != self._picture.leader:
+        if not self._follows(sender, segment):
             return self._drop(now, sender, "not_my_leader")
-        return self._accept(now, Configuration(config, propose.members), propose.reason)
+        if coordinator_of(config) != configuration.segments[0][0]:
+            return self._drop(now, sender, "false_coordinator")
+        return self._accept(now, configuration, propose.reason)
+
+    def _follows(self, sender: Member, segment: tuple[Member, ...]) -> bool:
+        """It is the leader of my party; or I lead this segment, and it is the lowest of my
+        component."""
+        picture = self._site.picture
+        if segment[0] != self._me:
+            return sender == segment[0] and sender.daemon == picture.leader
+        component = self._federation.component()
+        if not component or component[0].leader != sender:
+            return False
+        return self._site.leading and set(segment) <= set(picture.party())
 
     def _accept(self, now: Instant, configuration: Configuration, reason: str) -> list[Word]:
         assert configuration.id > self._accepted, "accepted ids rise"
         if self.state == State.OPERATIONAL:
-            self._peers.doubt_ring(now)
+            self._site.peers.doubt_ring(now)
             self._gather_since = now
         self._accepted = configuration.id
         self._epoch = max(self._epoch, configuration.id.epoch)
-        self._attempt = Attempt(configuration, reason, now)
+        self._attempt = attempt = Attempt(configuration, reason, self._me, now)
+        self._party = self._leaders = None
         self._trouble = ""
         self._accused = NOBODY
-        self._timers.set(ATTEMPT, now + self._settings.attempt_us)
+        self._be_patient(now)
         self._timers.set(REPEAT, now + self._settings.repeat_us)
-        self._hello_by(now + self._settings.hello_us)
-        return [*self._enter(now, State.COLLECT, reason), Freeze(configuration.id)]
+        self._timers.clear(REPEAT_FAR)
+        if attempt.several and attempt.leader == self._me:
+            self._timers.set(REPEAT_FAR, now + self._settings.repeat_far_us)
+        self._site.hello_by(now + self._settings.hello_us)
+        passing_on: list[Word] = []
+        if attempt.leader == self._me:
+            self._party = Collection(attempt.segment)
+            passing_on = self._to_others(attempt.segment, proposal(configuration, reason))
+        entering = self._enter(now, State.COLLECT, reason)
+        return [*passing_on, *entering, Freeze(configuration.id)]
 
     def _take_holdings(self, now: Instant, holdings: Holdings) -> list[Word]:
         attempt = self._attempt
         if attempt is None or holdings.attempt != attempt.id:
             return []  # of an attempt that a higher one replaced in the same step
-        attempt.mine = state_message(holdings, self.installed.id)
-        return self._to_coordinator(now, attempt.mine)
+        attempt.mine = state_message(holdings, self.installed, self._me)
+        return self._to_leader(now, attempt.mine)
 
     def _hear_digest(self, now: Instant, sender: Member, digest: Digest) -> list[Word]:
         attempt = self._attempt
         if attempt is None or digest.config != attempt.id:
             return self._drop(now, sender, "other_attempt")
-        if sender != coordinator_of(attempt.id):
+        if digest.party:
+            if sender != attempt.leader:
+                return self._drop(now, sender, "false_coordinator")
+            if self.state != State.COLLECT:
+                return []  # I have it
+            if not attempt.fits(digest, self._me, self.installed):
+                return self._drop(now, sender, "bad_digest")
+            return self._take_digest(now, digest)
+        party = self._party
+        if sender != attempt.coordinator or party is None:
             return self._drop(now, sender, "false_coordinator")
-        if self.state != State.COLLECT:
+        if party.digest is not None:
             return []  # I have it
-        if not attempt.fits(digest, self._me, self.installed):
+        if not party.complete or not attempt.fits_leaders(digest, self._site_state(attempt, party)):
             return self._drop(now, sender, "bad_digest")
-        return self._take_digest(now, digest)
+        sites = tuple(() if at == attempt.index else told for at, told in enumerate(digest.sites))
+        party.digest = Digest(attempt.id, sites, party.told())
+        telling = self._to_others(attempt.segment, party.digest)
+        return telling + self._hear_digest(now, self._me, party.digest)
 
     def _take_digest(self, now: Instant, digest: Digest) -> list[Word]:
         attempt = self._require_attempt()
         attempt.recovering_since = now
-        self._timers.set(ATTEMPT, now + self._settings.attempt_us)
-        together = tuple(
-            (state.member, holdings_of(state, attempt.id))
-            for state in digest.states
-            if state.base == self.installed.id
-        )
+        self._be_patient(now)
         entering = self._enter(now, State.RECOVER, "")
-        return [*entering, Recover(attempt.id, together)]
+        return [*entering, attempt.recover(digest, self._me, self.installed.id)]
 
     def _note_progress(self, now: Instant, attempt: ConfigId) -> list[Word]:
         if self._attempt is not None and attempt == self._attempt.id:
             self._attempt.progressed = True
-            self._timers.set(ATTEMPT, now + self._settings.attempt_us)
+            self._be_patient(now)
         return []
 
     def _take_recovered(self, now: Instant, config: ConfigId) -> list[Word]:
         if self.state != State.RECOVER or config != self._require_attempt().id:
             return []  # as above
-        self._timers.set(ATTEMPT, now + self._settings.attempt_us)
-        return self._enter(now, State.READY, "") + self._to_coordinator(now, Ready(config))
+        self._be_patient(now)
+        return self._enter(now, State.READY, "") + self._to_leader(now, Ready(config))
 
     def _hear_commit(self, now: Instant, sender: Member, config: ConfigId) -> list[Word]:
-        if sender != coordinator_of(config):
-            return self._drop(now, sender, "false_coordinator")
+        attempt = self._attempt
+        if attempt is not None and config == attempt.id:
+            if sender != (attempt.coordinator if self._party is not None else attempt.leader):
+                return self._drop(now, sender, "false_coordinator")
         return self._take_commit(now, config)
 
     def _take_commit(self, now: Instant, config: ConfigId) -> list[Word]:
@@ -473,25 +645,34 @@ class Membership:
         recover = (now - attempt.recovering_since) // 1000
         phases = f"gather {gather} ms, collect {collect} ms, recover {recover} ms"
         text = f"{attempt.reason} ({phases})"
-        return self._enter_operational(now, attempt.configuration, text)
+        telling: list[Word] = []
+        if self._party is not None:
+            telling = self._to_others(attempt.segment, Commit(config))
+        return telling + self._enter_operational(now, attempt.configuration, text)
 
     def _enter_operational(
         self, now: Instant, configuration: Configuration, evidence: str
     ) -> list[Word]:
         assert configuration.id > self.installed.id, "installed ids rise"
         assert self._me in configuration.members
+        several = len(configuration.segments) > 1
+        self._routes = Routes(configuration, self._me) if several else None
         self.installed = configuration
+        self._installed_at = now
         self._attempt = None
-        self._collection = None
+        self._party = None
+        self._leaders = None
         self._trouble = ""
         self._accused = NOBODY
         self._failures = 0
-        self._pace.changed_at = now
-        self._penalties.forgive_strikes()
+        self._site.pace.changed_at = now
+        self._site.penalties.forgive_strikes()
         self._timers.clear(ATTEMPT)
         self._timers.clear(REPEAT)
-        self._peers.trust_ring(now, configuration, self._me)
-        self._hello_by(now)
+        self._timers.clear(REPEAT_FAR)
+        ring = Configuration(configuration.id, configuration.segment_of(self._me))
+        self._site.peers.trust_ring(now, ring, self._me)
+        self._site.hello_by(now)
         effects = self._enter(now, State.OPERATIONAL, evidence)
         effects.append(Install(configuration, evidence))
         return effects + self._judge(now)
@@ -499,56 +680,93 @@ class Membership:
     # Time.
 
     def _wake(self, now: Instant) -> list[Word]:
-        effects: list[Word] = []
+        effects = self._federation.wake(now)
+        if self._federation.news:
+            effects += self._judge(now)
         for name in self._timers.due(now):
             if name == HELLO:
-                effects += self._say_hello(now)
+                effects.append(self._say_hello(now))
             elif name == SETTLE:
                 effects += self._judge(now, settled=True)
             elif name == REPEAT:
                 effects += self._repeat(now)
+            elif name == REPEAT_FAR:
+                effects += self._repeat_far(now)
             elif name == ATTEMPT:
                 effects += self._fail(now)
             elif name == EXPIRE:
                 effects += self._expire(now)
         return effects
 
+    def _be_patient(self, now: Instant) -> None:
+        """Something has moved."""
+        several = self._require_attempt().several
+        patience = self._settings.attempt_far_us if several else self._settings.attempt_us
+        self._timers.set(ATTEMPT, now + patience)
+
     def _repeat(self, now: Instant) -> list[Word]:
+        """Inside the party."""
         attempt = self._attempt
         if attempt is None:
             return []
         self._timers.set(REPEAT, now + self._settings.repeat_us)
-        effects: list[Word] = []
-        if self._collection is not None and self._collection.digest is None:
-            silent = tuple(self._collection.silent())
-            propose = Propose(attempt.id, attempt.configuration.members, attempt.reason)
-            effects += self._to_others(silent, propose)
-        if attempt.id.coordinator == self._me.daemon:
-            return effects
+        if self._party is not None:
+            if self._party.complete:
+                return []
+            silent = tuple(self._party.silent())
+            return self._to_others(silent, proposal(attempt.configuration, attempt.reason))
         if self.state == State.READY:
-            effects += self._to_coordinator(now, Ready(attempt.id))
-        elif attempt.mine is not None and (self.state == State.COLLECT or attempt.progressed):
+            return self._to_leader(now, Ready(attempt.id))
+        if attempt.mine is not None and (self.state == State.COLLECT or attempt.progressed):
             attempt.progressed = False
-            effects += self._to_coordinator(now, attempt.mine)
-        return effects
+            return self._to_leader(now, attempt.mine)
+        return []
+
+    def _repeat_far(self, now: Instant) -> list[Word]:
+        """Between leaders."""
+        attempt, party = self._attempt, self._party
+        if attempt is None or party is None:
+            return []
+        self._timers.set(REPEAT_FAR, now + self._settings.repeat_far_us)
+        if self._leaders is not None:
+            if self._leaders.complete:
+                return []
+            silent = tuple(self._leaders.silent())
+            return self._to_others(silent, proposal(attempt.configuration, attempt.reason))
+        if party.all_ready:
+            return self._to_coordinator(now, SiteReady(attempt.id))
+        if party.complete and (party.digest is None or attempt.progressed):
+            attempt.progressed = False
+            return self._to_coordinator(now, self._site_state(attempt, party))
+        return []
 
     def _fail(self, now: Instant) -> list[Word]:
         """No progress for too long."""
-        if self._collection is not None:
-            for member in self._collection.silent():
-                if member != self._me:
-                    self._penalties.strike(now, member.daemon)
-                    self._peers.forget(member.daemon)
+        party, leaders = self._party, self._leaders
+        if party is not None and party.waiting:
+            self._blame(now, party.silent())
+        elif leaders is not None:
+            self._blame(now, leaders.silent())
+        if leaders is not None:
             return self._abandon(now, GatherReason.ATTEMPT_TIMEOUT)
-        if self.state == State.READY:
+        if self.state == State.READY and (party is None or party.all_ready):
             # Others may have installed it, so it stays open until a higher one is accepted.
             self._trouble = GatherReason.ATTEMPT_TIMEOUT
-            self._hello_by(now)
+            self._site.hello_by(now)
             return [self._emit(now, Kind.TROUBLE, reason=self._trouble), *self._judge(now)]
         return self._enter_gather(now, GatherReason.ATTEMPT_TIMEOUT)
 
+    def _blame(self, now: Instant, silent: list[Member]) -> None:
+        for member in silent:
+            if member != self._me:
+                self._site.penalties.strike(now, member.daemon)
+                self._site.peers.forget(member.daemon)
+
     def _expire(self, now: Instant) -> list[Word]:
-        times = [self._peers.next_silence(now), self._penalties.next_end(now)]
+        times = [self._site.peers.next_silence(now), self._site.penalties.next_end(now)]
+        if len(self.installed.segments) > 1:
+            grace = self._installed_at + self._settings.attempt_far_us
+            times.append(grace if grace > now else None)
         soonest = min((at for at in times if at is not None), default=None)
         if soonest is not None:
             self._timers.set(EXPIRE, max(soonest, now + self._settings.hello_gap_us))
@@ -556,15 +774,23 @@ class Membership:
 
     # Sending and telling.
 
+    def _to(self, member: Member, message: PacketMessage) -> list[Word]:
+        return self._to_others((member,), message)
+
     def _to_others(self, members: tuple[Member, ...], message: PacketMessage) -> list[Word]:
         packet = pack_control(self._envelope, message)
         return [Send(member.daemon, packet) for member in members if member != self._me]
 
-    def _to_coordinator(self, now: Instant, message: StateMessage | Ready) -> list[Word]:
-        coordinator = self._require_attempt().id.coordinator
-        if coordinator != self._me.daemon:
-            return [Send(coordinator, pack_control(self._envelope, message))]
-        return self.handle(now, Heard(self._me, message))
+    def _to_leader(self, now: Instant, message: StateMessage | Ready) -> list[Word]:
+        return self._answer(now, self._require_attempt().leader, message)
+
+    def _to_coordinator(self, now: Instant, message: SiteState | SiteReady) -> list[Word]:
+        return self._answer(now, self._require_attempt().coordinator, message)
+
+    def _answer(self, now: Instant, to: Member, message: PacketMessage) -> list[Word]:
+        if to == self._me:
+            return self._hear_attempt(now, self._me, message)
+        return self._to(to, message)
 
     def _require_attempt(self) -> Attempt:
         assert self._attempt is not None
@@ -573,12 +799,13 @@ class Membership:
     def _enter(self, now: Instant, state: State, why: str) -> list[Word]:
         """The only place that changes the state."""
         self.state = state
+        peers = self._site.peers
         if state == State.OPERATIONAL:
-            self._peers.hear_us = self._settings.hear_us
+            peers.hear_us = self._settings.hear_us
         else:
-            self._peers.hear_us = self._settings.hear_alert_us
-            if now + self._peers.hear_us < self._timers.at(EXPIRE):
-                self._timers.set(EXPIRE, now + self._peers.hear_us)
+            peers.hear_us = self._settings.hear_alert_us
+            if now + peers.hear_us < self._timers.at(EXPIRE):
+                self._timers.set(EXPIRE, now + peers.hear_us)
         return [self._emit(now, Kind.ENTER, reason=state, detail=why)]
 
     def _drop(self, now: Instant, sender: Member, reason: str) -> list[Word]:

@@ -1,0 +1,55 @@
+"""What a coordinator wishes: the parties it can reach, as the segments of one configuration."""
+
+from collections.abc import Callable, Iterable
+
+from antiphon.core.ids import ConfigId, Configuration, DaemonId, Member
+from antiphon.protocol.membership.graph import used
+from antiphon.wire.control import SiteReport
+
+Parts = tuple[tuple[Member, ...], ...]
+Edges = set[tuple[DaemonId, DaemonId]]
+"""Leaders that hear each other, in both directions."""
+
+
+def wished(party: tuple[Member, ...], others: Iterable[SiteReport]) -> Parts:
+    """My party and those of others; nothing while they overlap, for then one of the reports is
+    not true any more."""
+    parts = tuple(sorted([party, *(report.party for report in others)]))
+    daemons = [member.daemon for part in parts for member in part]
+    return parts if len(set(daemons)) == len(daemons) else ()
+
+
+def holds_together(configuration: Configuration, edges: Edges) -> bool:
+    """All its edges are there."""
+    leaders = [members[0].daemon for members in configuration.segments]
+    return all((leaders[one], leaders[two]) in edges for one, two, _ in configuration.edges)
+
+
+def is_light(parts: Parts, installed: Configuration, edges: Edges) -> bool:
+    """Only members inside segments change."""
+    if len(parts) == 1 and len(installed.segments) == 1:
+        return True
+    before = [members[0] for members in installed.segments]
+    return before == [members[0] for members in parts] and holds_together(installed, edges)
+
+
+def configuration_of(
+    config: ConfigId, parts: Parts, edges: Edges, weight: Callable[[DaemonId, DaemonId], int]
+) -> Configuration:
+    """With the edges that lie on a way between any two; others are of no use to it."""
+    members = tuple(sorted(member for part in parts for member in part))
+    if len(parts) == 1:
+        return Configuration(config, members)
+    leaders = [part[0].daemon for part in parts]
+    graph = {
+        one: {
+            two: weight(leaders[one], leaders[two])
+            for two in range(len(leaders))
+            if (leaders[one], leaders[two]) in edges
+        }
+        for one in range(len(leaders))
+    }
+    ways = sorted(used(graph))
+    return Configuration(
+        config, members, parts, tuple((one, two, graph[one][two]) for one, two in ways)
+    )
