@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from antiphon.core.effects import Holdings, Part, Recover
 from antiphon.core.ids import ConfigId, Configuration, Member
-from antiphon.core.machine import Instant
+from antiphon.core.machine import MILLISECOND, Instant
 from antiphon.protocol.membership.merging import members_of, merge_members, union
 from antiphon.protocol.membership.routes import Routes
 from antiphon.wire.control import Digest, MemberState, PartState, Propose, SiteState, State
@@ -48,6 +48,13 @@ class Attempt:
     def coordinator(self) -> Member:
         return coordinator_of(self.id)
 
+    def phases(self, now: Instant, gather_since: Instant) -> str:
+        """How long each took."""
+        gather = (self.began - gather_since) // MILLISECOND
+        collect = (self.recovering_since - self.began) // MILLISECOND
+        recover = (now - self.recovering_since) // MILLISECOND
+        return f"gather {gather} ms, collect {collect} ms, recover {recover} ms"
+
     def fits(self, digest: Digest, me: Member, installed: Configuration) -> bool:
         """Inside a party: it speaks of all members and of nobody else, and says of me what I
         said."""
@@ -69,8 +76,7 @@ class Attempt:
         if len(digest.sites) != len(segments):
             return False
         return all(
-            at == but or members_of(parts) == segments[at]
-            for at, parts in enumerate(digest.sites)
+            at == but or members_of(parts) == segments[at] for at, parts in enumerate(digest.sites)
         )
 
     def parts(self, digest: Digest) -> tuple[PartState, ...]:
@@ -94,9 +100,7 @@ class Attempt:
                     far.append((members_of(parts)[0], union(self.id, parts)))
         return Recover(
             self.id,
-            tuple(
-                Part(part.members, part.segment, union(self.id, [part])) for part in together
-            ),
+            tuple(Part(part.members, part.segment, union(self.id, [part])) for part in together),
             tuple((state.member.daemon, holdings_of(state, self.id)) for state in near),
             tuple((member.daemon, holdings) for member, holdings in far),
             deputy == me,
@@ -186,9 +190,7 @@ def proposed(propose: Propose) -> Configuration:
 
 
 def member_state(member: Member, state: State) -> MemberState:
-    return MemberState(
-        member, state.base, state.segment, state.streams, state.stable, state.cursor
-    )
+    return MemberState(member, state.base, state.segment, state.streams, state.stable, state.cursor)
 
 
 def state_message(holdings: Holdings, installed: Configuration, me: Member) -> State:

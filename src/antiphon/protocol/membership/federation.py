@@ -117,9 +117,7 @@ class Federation:
     def skip(self, gap: Instant) -> None:
         """I stood still: nobody was silent in that time."""
         self.timers.shift(gap)
-        self._heard = {
-            daemon: far._replace(at=far.at + gap) for daemon, far in self._heard.items()
-        }
+        self._heard = {daemon: far._replace(at=far.at + gap) for daemon, far in self._heard.items()}
         if self._reports is not None:
             self._reports.skip(gap)
 

@@ -28,7 +28,6 @@ After    docs/protocols/membership.md: parties by Hello, holdings exchanged befo
          what the coordinator says. With one site the leader coordinates.
 """
 
-from enum import StrEnum
 from random import Random
 from typing import Any
 
@@ -50,39 +49,31 @@ from antiphon.core.machine import Instant, Timers, Wakeup
 from antiphon.core.trace import Kind, Record
 from antiphon.protocol.membership.attempt import (
     Attempt,
-    Collection,
     coordinator_of,
-    member_state,
     proposal,
     proposed,
     state_message,
 )
+from antiphon.protocol.membership.chair import Chair, Speech, Told
 from antiphon.protocol.membership.evidence import evidence
-from antiphon.protocol.membership.federation import Federation, Party, Sites, Weights
-from antiphon.protocol.membership.merging import members_of, merge_members
+from antiphon.protocol.membership.federation import Sites, Weights
+from antiphon.protocol.membership.outlook import Outlook
 from antiphon.protocol.membership.routes import Routes
 from antiphon.protocol.membership.settings import MembershipSettings
-from antiphon.protocol.membership.site import HELLO, Site
-from antiphon.protocol.membership.wish import (
-    Parts,
-    configuration_of,
-    holds_together,
-    is_light,
-    wished,
-)
+from antiphon.protocol.membership.site import HELLO
+from antiphon.protocol.membership.states import GatherReason, State
+from antiphon.protocol.membership.wish import Parts
 from antiphon.wire.control import (
     Commit,
     Digest,
     Greeting,
     Hello,
-    MemberState,
     PacketMessage,
     Propose,
     Ready,
     SiteReady,
     SiteReport,
     SiteState,
-    Standing,
     pack_control,
 )
 from antiphon.wire.control import (
@@ -90,6 +81,8 @@ from antiphon.wire.control import (
 )
 from antiphon.wire.heard import Heard
 from antiphon.wire.packet import Envelope
+
+__all__ = ["GatherReason", "Membership", "State"]
 
 SETTLE = "settle"
 REPEAT = "repeat"
@@ -100,29 +93,6 @@ EXPIRE = "expire"
 BACKOFF_DOUBLINGS_MAX = 4
 EPOCH_LEAP_MAX = 1 << 32
 """No true epoch is so far ahead of mine, and ids that rise must never come to their end."""
-
-
-class State(StrEnum):
-    OPERATIONAL = "operational"
-    GATHER = "gather"
-    COLLECT = "collect"
-    RECOVER = "recover"
-    READY = "ready"
-
-
-class GatherReason(StrEnum):
-    """Why a daemon leaves its configuration or an attempt. The first three come from the
-    stream (ring.py)."""
-
-    TOKEN_LOSS = "token_loss"
-    RECEIVE_FAILURE = "receive_failure"
-    BLOCKED_WINDOW = "blocked_window"
-    LINK_DEAD = "link_dead"
-    LEFT_BEHIND = "left_behind"
-    ATTEMPT_TIMEOUT = "attempt_timeout"
-    MEMBER_LOST = "member_lost"
-    EDGE_LOST = "edge_lost"
-    NOT_LEADER = "not_leader"
 
 
 class Membership:
@@ -140,8 +110,9 @@ class Membership:
         self._envelope = envelope
         self._rng = rng
         self._timers = Timers()
-        self._site = Site(me, settings, envelope, self._timers)
-        self._federation = Federation(me, settings, envelope, sites, weights)
+        self._outlook = Outlook(me, settings, envelope, self._timers, sites, weights)
+        self._site = self._outlook.site
+        self._federation = self._outlook.federation
         self.state = State.GATHER
         self.installed = Configuration(NO_CONFIG, ())
         self._installed_at: Instant = 0
@@ -157,10 +128,9 @@ class Membership:
         self._accused: DaemonId = NOBODY
         self._gather_since: Instant = 0
 
-        # From COLLECT to READY. A leader collects from its party, a coordinator from leaders.
+        # From COLLECT to READY; the chair is a leader's.
         self._attempt: Attempt | None = None
-        self._party: Collection[MemberState] | None = None
-        self._leaders: Collection[SiteState] | None = None
+        self._chair: Chair | None = None
 
         self._wish: Parts = ()
         self._failures = 0
@@ -221,18 +191,12 @@ class Membership:
         match message:
             case Propose():
                 return self._hear_propose(now, sender, message)
-            case StateMessage():
-                return self._hear_state(now, sender, message)
-            case SiteState():
-                return self._hear_site_state(now, sender, message)
-            case Digest():
+            case Digest() if message.party:
                 return self._hear_digest(now, sender, message)
-            case Ready(config):
-                return self._hear_ready(now, sender, config)
-            case SiteReady(config):
-                return self._hear_site_ready(now, sender, config)
             case Commit(config):
                 return self._hear_commit(now, sender, config)
+            case StateMessage() | SiteState() | Ready() | SiteReady() | Digest():
+                return self._hear_as_leader(now, sender, message)
         raise AssertionError(f"{message!r} in {self.state}")
 
     # Who is there, and what do I wish?
@@ -258,130 +222,55 @@ class Membership:
             self._timers.set(EXPIRE, now + self._site.peers.hear_us)
         return effects + self._judge(now) if news else effects
 
-    def _hear_leader(
-        self, now: Instant, sender: Member, told: Greeting | SiteReport
-    ) -> list[Word]:
+    def _hear_leader(self, now: Instant, sender: Member, told: Greeting | SiteReport) -> list[Word]:
         """Of another segment."""
-        if self._federation.alone:
-            return self._drop(now, sender, "one_site")
-        if isinstance(told, Greeting):
-            leader = self._site.picture.leader
-            answer = self._federation.hear_greeting(now, sender, told, leader)
-        elif told.epoch > self._epoch + EPOCH_LEAP_MAX:
-            answer = "impossible_epoch"
-        else:
-            answer = self._federation.hear_report(now, sender, told)
+        if isinstance(told, SiteReport) and told.epoch > self._epoch + EPOCH_LEAP_MAX:
+            return self._drop(now, sender, "impossible_epoch")
+        answer = self._outlook.hear_leader(now, sender, told)
         if isinstance(answer, str):
             return self._drop(now, sender, answer)
         return answer + self._judge(now) if self._federation.news else answer
 
     def _judge(self, now: Instant, settled: bool = False) -> list[Word]:
-        """Draw the picture anew; as coordinator, see whether it asks for a change, and propose
-        it once the same wish has settled."""
-        hellos = self._site.draw(now)
-        if not self._site.leading:
-            effects = self._federation.follow(now, self._site.picture.leader)
-            return effects + self._wait_for_another(now)
-        effects = self._lead(now, hellos)
-        component = self._federation.component()
-        if component and component[0].leader != self._me:
-            return effects + self._wait_for_another(now)
-        if self._leaders is not None:
-            lost = self._lost_of_attempt()
+        """Look around; as coordinator, see whether it asks for a change, and propose it once the
+        same wish has settled."""
+        effects = self._outlook.look(now, self.installed, self._trouble, self._epoch)
+        if not self._outlook.coordinating:
+            self._timers.clear(SETTLE)
+            self._wish = ()
+            return effects + self._abandon(now, GatherReason.NOT_LEADER)
+        if self._coordinating:
+            lost = self._outlook.lost_of(self._require_attempt().configuration)
             if lost is not None:
                 effects += self._abandon(now, lost)
-        wish = wished(self._site.picture.party(), self._others(now))
-        if not wish or self._leaders is not None or self._healthy(now, wish, hellos):
+        wish = self._outlook.wish(now)
+        if not wish or self._coordinating or self._healthy(now, wish):
             self._timers.clear(SETTLE)
         elif settled and wish == self._wish:
             effects += self._propose(now)
         elif wish != self._wish or not self._timers.running(SETTLE):
-            wait = self._settle_us(wish)
+            wait = self._outlook.settle_us(wish, self.installed)
+            wait += self._backoff(wait)
             self._timers.set(SETTLE, max(now + wait, self._no_attempt_before))
         self._wish = wish
         return effects
 
-    def _lead(self, now: Instant, hellos: dict[Member, Hello]) -> list[Word]:
-        """Tell other leaders about my party."""
-        if self._federation.alone:
-            return []
-        party = self._site.picture.party()
-        told = [(self._me.daemon, self.installed.id, self._trouble)]
-        epochs = [self._epoch]
-        for member in party:
-            if member != self._me:
-                hello = hellos[member]
-                told.append((member.daemon, hello.config, hello.trouble))
-                epochs.append(hello.epoch)
-        standings = tuple(
-            Standing(daemon, config, trouble)
-            for daemon, config, trouble in sorted(told)
-            if trouble or config != self.installed.id
-        )
-        leaders = [members[0].daemon for members in self.installed.segments]
-        known = [daemon for daemon in leaders if daemon != self._me.daemon]
-        known += self._site.strangers(hellos)
-        speech = Party(self.installed.id, max(epochs), party, standings)
-        effects = self._federation.lead(now, speech, tuple(known))
-        self._federation.news = False
-        return effects
+    @property
+    def _coordinating(self) -> bool:
+        """An attempt of mine is under way."""
+        return self._chair is not None and self._chair.leaders is not None
 
-    def _wait_for_another(self, now: Instant) -> list[Word]:
-        """Somebody else leads or coordinates."""
-        self._timers.clear(SETTLE)
-        self._wish = ()
-        self._federation.news = False
-        return self._abandon(now, GatherReason.NOT_LEADER)
-
-    def _others(self, now: Instant) -> list[SiteReport]:
-        """The leaders that I can reach, without those who cannot take part."""
-        penalties = self._site.penalties
-        excluded = frozenset(
-            report.leader.daemon
-            for report in self._federation.component()
-            if penalties.excludes(now, report.leader.daemon)
-        )
-        component = self._federation.component(excluded)
-        return [report for report in component if report.leader != self._me]
-
-    def _lost_of_attempt(self) -> GatherReason | None:
-        """Why what I proposed cannot be any more. A newcomer is no reason."""
-        configuration = self._require_attempt().configuration
-        parties = {report.leader: set(report.party) for report in self._federation.component()}
-        parties[self._me] = set(self._site.picture.party())
-        for members in configuration.segments:
-            if not set(members) <= parties.get(members[0], set()):
-                return GatherReason.MEMBER_LOST
-        if not holds_together(configuration, self._federation.edges()):
-            return GatherReason.EDGE_LOST
-        return None
-
-    def _healthy(self, now: Instant, wish: Parts, hellos: dict[Member, Hello]) -> bool:
-        """Nothing to change. A member's word of trouble counts only about this configuration:
-        older ones come late."""
-        if self.state != State.OPERATIONAL or wish != self.installed.segments:
+    def _healthy(self, now: Instant, wish: Parts) -> bool:
+        if self.state != State.OPERATIONAL:
             return False
-        here = self.installed.id
-        party = self._site.picture.party()
-        told = [(hellos[one].config, hellos[one].trouble) for one in party if one != self._me]
-        if not holds_together(self.installed, self._federation.edges()):
-            return False
-        for report in self._others(now):
-            told += [(standing.config, standing.trouble) for standing in report.standings]
-            late = now < self._installed_at + self._settings.attempt_far_us
-            if report.config > here or (report.config < here and not late):
-                return False
-        return not any(trouble and config == here for config, trouble in told)
+        late = now < self._installed_at + self._settings.attempt_far_us
+        return self._outlook.healthy(now, wish, self.installed, late)
 
-    def _settle_us(self, wish: Parts) -> int:
-        """Longer where reports travel, and after each failure."""
-        settle = self._settings.settle_far_us
-        if is_light(wish, self.installed, self._federation.edges()):
-            settle = self._settings.settle_us
+    def _backoff(self, settle_us: int) -> int:
         if not self._failures:
-            return settle
+            return 0
         doublings = min(self._failures, BACKOFF_DOUBLINGS_MAX)
-        return settle + self._rng.randrange(settle << doublings)
+        return self._rng.randrange(settle_us << doublings)
 
     def _say_hello(self, now: Instant) -> Word:
         operational = self.state == State.OPERATIONAL
@@ -415,8 +304,7 @@ class Membership:
         self._trouble = reason
         self._accused = accused
         self._attempt = None
-        self._party = None
-        self._leaders = None
+        self._chair = None
         self._site.pace.changed_at = now
         self._timers.clear(ATTEMPT)
         self._timers.clear(REPEAT)
@@ -428,7 +316,7 @@ class Membership:
 
     def _abandon(self, now: Instant, reason: GatherReason) -> list[Word]:
         """The coordinator gives its attempt up."""
-        if self._leaders is None:
+        if not self._coordinating:
             return []
         self._failures += 1
         config = self._require_attempt().id
@@ -438,89 +326,37 @@ class Membership:
     # An attempt, as its coordinator.
 
     def _propose(self, now: Instant) -> list[Word]:
-        hellos = self._site.counted(now)
-        others = self._others(now)
-        party = self._site.picture.party()
-        heard = [hellos[member].epoch for member in party if member != self._me]
-        self._epoch = max([self._epoch, *heard, *(report.epoch for report in others)]) + 1
+        self._epoch = max(self._epoch, self._outlook.epoch(now)) + 1
         self._counter += 1
         config = ConfigId(self._epoch, self._me.daemon, self._me.incarnation, self._counter)
-        edges = self._federation.edges()
-        configuration = configuration_of(config, self._wish, edges, self._federation.weight)
+        configuration = self._outlook.configuration(config, self._wish)
         members = configuration.members
         own = f"{self._trouble} by {self._accused}" if self._accused else self._trouble
-        troubles = {member: hellos[member].trouble for member in party if member != self._me}
-        for report in others:
-            told = {standing.daemon: standing.trouble for standing in report.standings}
-            troubles.update({one: told.get(one.daemon, "") for one in report.party})
+        troubles = self._outlook.troubles(now)
         heard_at = self._site.peers.last_heard
         cause, text = evidence(now, self._me, own, self.installed, members, troubles, heard_at)
         attempt = self._emit(
             now, Kind.ATTEMPT, config=config, members=members, reason=cause, detail=text
         )
         leaders = tuple(part[0] for part in configuration.segments)
-        asking = self._to_others(leaders, proposal(configuration, text))
-        accepting = self._accept(now, configuration, text)
-        self._leaders = Collection(leaders)
-        return [attempt, *asking, *accepting]
-
-    def _hear_site_state(self, now: Instant, sender: Member, state: SiteState) -> list[Word]:
-        leaders = self._leaders
-        if leaders is None or state.config != self._require_attempt().id:
-            return self._drop(now, sender, "other_attempt")
-        attempt = self._require_attempt()
-        if members_of(state.parts) != attempt.configuration.segment_of(sender):
-            return self._drop(now, sender, "bad_state")
-        self._be_patient(now)
-        if leaders.digest is not None:
-            return self._to(sender, leaders.digest)  # it was lost, or they still recover
-        if not leaders.add_state(sender, state):
-            return []
-        sites = tuple(told.parts for told in leaders.told())
-        leaders.digest = digest = Digest(attempt.id, sites, ())
-        return self._to_others(leaders.members, digest) + self._hear_digest(now, self._me, digest)
-
-    def _hear_site_ready(self, now: Instant, sender: Member, config: ConfigId) -> list[Word]:
-        if config == self.installed.id:  # it missed the Commit
-            return self._to(sender, Commit(config))
-        leaders = self._leaders
-        if leaders is None or config != self._require_attempt().id:
-            return self._drop(now, sender, "other_attempt")
-        if sender not in leaders.ready:  # a repetition is no progress
-            self._be_patient(now)
-        if not leaders.add_ready(sender):
-            return []
-        self._leaders = None
-        return self._to_others(leaders.members, Commit(config)) + self._take_commit(now, config)
+        asking = self._to_others(Speech(leaders, proposal(configuration, text)))
+        return [attempt, *asking, *self._accept(now, configuration, text)]
 
     # An attempt, as a leader.
 
-    def _hear_state(self, now: Instant, sender: Member, state: StateMessage) -> list[Word]:
-        party, attempt = self._party, self._attempt
-        if party is None or attempt is None or state.config != attempt.id:
+    def _hear_as_leader(self, now: Instant, sender: Member, message: Told) -> list[Word]:
+        config = message.config
+        if config == self.installed.id and isinstance(message, Ready | SiteReady):
+            return self._speak(now, Speech((sender,), Commit(config)))  # it missed that
+        chair = self._chair
+        if chair is None or config != chair.attempt.id:
             return self._drop(now, sender, "other_attempt")
-        self._be_patient(now)
-        if party.digest is not None:  # it was lost, or the member still recovers
-            attempt.progressed = True
-            return self._to(sender, party.digest)
-        if not party.add_state(sender, member_state(sender, state)):
-            return []
-        return self._to_coordinator(now, self._site_state(attempt, party))
-
-    def _site_state(self, attempt: Attempt, party: Collection[MemberState]) -> SiteState:
-        return SiteState(attempt.id, merge_members(party.told()))
-
-    def _hear_ready(self, now: Instant, sender: Member, config: ConfigId) -> list[Word]:
-        if config == self.installed.id:  # it missed the Commit
-            return self._to(sender, Commit(config))
-        party, attempt = self._party, self._attempt
-        if party is None or attempt is None or config != attempt.id:
-            return self._drop(now, sender, "other_attempt")
-        if sender not in party.ready:  # a repetition is no progress
+        step = chair.hear(sender, message)
+        if isinstance(step, str):
+            return self._drop(now, sender, step)
+        if step.progress:
             self._be_patient(now)
-        if not party.add_ready(sender):
-            return []
-        return self._to_coordinator(now, SiteReady(config))
+        return self._speak(now, step.speech)
 
     # An attempt, as a member.
 
@@ -538,22 +374,11 @@ class Membership:
             return self._drop(now, sender, "impossible_epoch")
         if not segment:
             return self._drop(now, sender, "not_proposed")
-        if not self._follows(sender, segment):
+        if not self._outlook.follows(sender, segment):
             return self._drop(now, sender, "not_my_leader")
         if coordinator_of(config) != configuration.segments[0][0]:
             return self._drop(now, sender, "false_coordinator")
         return self._accept(now, configuration, propose.reason)
-
-    def _follows(self, sender: Member, segment: tuple[Member, ...]) -> bool:
-        """It is the leader of my party; or I lead this segment, and it is the lowest of my
-        component."""
-        picture = self._site.picture
-        if segment[0] != self._me:
-            return sender == segment[0] and sender.daemon == picture.leader
-        component = self._federation.component()
-        if not component or component[0].leader != sender:
-            return False
-        return self._site.leading and set(segment) <= set(picture.party())
 
     def _accept(self, now: Instant, configuration: Configuration, reason: str) -> list[Word]:
         assert configuration.id > self._accepted, "accepted ids rise"
@@ -563,7 +388,7 @@ class Membership:
         self._accepted = configuration.id
         self._epoch = max(self._epoch, configuration.id.epoch)
         self._attempt = attempt = Attempt(configuration, reason, self._me, now)
-        self._party = self._leaders = None
+        self._chair = None
         self._trouble = ""
         self._accused = NOBODY
         self._be_patient(now)
@@ -574,8 +399,8 @@ class Membership:
         self._site.hello_by(now + self._settings.hello_us)
         passing_on: list[Word] = []
         if attempt.leader == self._me:
-            self._party = Collection(attempt.segment)
-            passing_on = self._to_others(attempt.segment, proposal(configuration, reason))
+            self._chair = Chair(attempt, attempt.coordinator == self._me)
+            passing_on = self._to_others(Speech(attempt.segment, proposal(configuration, reason)))
         entering = self._enter(now, State.COLLECT, reason)
         return [*passing_on, *entering, Freeze(configuration.id)]
 
@@ -584,31 +409,19 @@ class Membership:
         if attempt is None or holdings.attempt != attempt.id:
             return []  # of an attempt that a higher one replaced in the same step
         attempt.mine = state_message(holdings, self.installed, self._me)
-        return self._to_leader(now, attempt.mine)
+        return self._speak(now, Speech((attempt.leader,), attempt.mine))
 
     def _hear_digest(self, now: Instant, sender: Member, digest: Digest) -> list[Word]:
         attempt = self._attempt
         if attempt is None or digest.config != attempt.id:
             return self._drop(now, sender, "other_attempt")
-        if digest.party:
-            if sender != attempt.leader:
-                return self._drop(now, sender, "false_coordinator")
-            if self.state != State.COLLECT:
-                return []  # I have it
-            if not attempt.fits(digest, self._me, self.installed):
-                return self._drop(now, sender, "bad_digest")
-            return self._take_digest(now, digest)
-        party = self._party
-        if sender != attempt.coordinator or party is None:
+        if sender != attempt.leader:
             return self._drop(now, sender, "false_coordinator")
-        if party.digest is not None:
+        if self.state != State.COLLECT:
             return []  # I have it
-        if not party.complete or not attempt.fits_leaders(digest, self._site_state(attempt, party)):
+        if not attempt.fits(digest, self._me, self.installed):
             return self._drop(now, sender, "bad_digest")
-        sites = tuple(() if at == attempt.index else told for at, told in enumerate(digest.sites))
-        party.digest = Digest(attempt.id, sites, party.told())
-        telling = self._to_others(attempt.segment, party.digest)
-        return telling + self._hear_digest(now, self._me, party.digest)
+        return self._take_digest(now, digest)
 
     def _take_digest(self, now: Instant, digest: Digest) -> list[Word]:
         attempt = self._require_attempt()
@@ -624,15 +437,18 @@ class Membership:
         return []
 
     def _take_recovered(self, now: Instant, config: ConfigId) -> list[Word]:
-        if self.state != State.RECOVER or config != self._require_attempt().id:
+        attempt = self._require_attempt()
+        if self.state != State.RECOVER or config != attempt.id:
             return []  # as above
         self._be_patient(now)
-        return self._enter(now, State.READY, "") + self._to_leader(now, Ready(config))
+        entering = self._enter(now, State.READY, "")
+        return entering + self._speak(now, Speech((attempt.leader,), Ready(config)))
 
     def _hear_commit(self, now: Instant, sender: Member, config: ConfigId) -> list[Word]:
         attempt = self._attempt
         if attempt is not None and config == attempt.id:
-            if sender != (attempt.coordinator if self._party is not None else attempt.leader):
+            above = attempt.coordinator if self._chair is not None else attempt.leader
+            if sender != above:
                 return self._drop(now, sender, "false_coordinator")
         return self._take_commit(now, config)
 
@@ -640,14 +456,10 @@ class Membership:
         attempt = self._attempt
         if self.state != State.READY or attempt is None or attempt.id != config:
             return []  # late, or I went on to another attempt
-        gather = (attempt.began - self._gather_since) // 1000
-        collect = (attempt.recovering_since - attempt.began) // 1000
-        recover = (now - attempt.recovering_since) // 1000
-        phases = f"gather {gather} ms, collect {collect} ms, recover {recover} ms"
-        text = f"{attempt.reason} ({phases})"
+        text = f"{attempt.reason} ({attempt.phases(now, self._gather_since)})"
         telling: list[Word] = []
-        if self._party is not None:
-            telling = self._to_others(attempt.segment, Commit(config))
+        if self._chair is not None:
+            telling = self._to_others(Speech(attempt.segment, Commit(config)))
         return telling + self._enter_operational(now, attempt.configuration, text)
 
     def _enter_operational(
@@ -660,8 +472,7 @@ class Membership:
         self.installed = configuration
         self._installed_at = now
         self._attempt = None
-        self._party = None
-        self._leaders = None
+        self._chair = None
         self._trouble = ""
         self._accused = NOBODY
         self._failures = 0
@@ -710,57 +521,38 @@ class Membership:
         if attempt is None:
             return []
         self._timers.set(REPEAT, now + self._settings.repeat_us)
-        if self._party is not None:
-            if self._party.complete:
-                return []
-            silent = tuple(self._party.silent())
-            return self._to_others(silent, proposal(attempt.configuration, attempt.reason))
+        if self._chair is not None:
+            return self._speak(now, self._chair.repeat())
         if self.state == State.READY:
-            return self._to_leader(now, Ready(attempt.id))
+            return self._speak(now, Speech((attempt.leader,), Ready(attempt.id)))
         if attempt.mine is not None and (self.state == State.COLLECT or attempt.progressed):
             attempt.progressed = False
-            return self._to_leader(now, attempt.mine)
+            return self._speak(now, Speech((attempt.leader,), attempt.mine))
         return []
 
     def _repeat_far(self, now: Instant) -> list[Word]:
         """Between leaders."""
-        attempt, party = self._attempt, self._party
-        if attempt is None or party is None:
+        if self._chair is None:
             return []
         self._timers.set(REPEAT_FAR, now + self._settings.repeat_far_us)
-        if self._leaders is not None:
-            if self._leaders.complete:
-                return []
-            silent = tuple(self._leaders.silent())
-            return self._to_others(silent, proposal(attempt.configuration, attempt.reason))
-        if party.all_ready:
-            return self._to_coordinator(now, SiteReady(attempt.id))
-        if party.complete and (party.digest is None or attempt.progressed):
-            attempt.progressed = False
-            return self._to_coordinator(now, self._site_state(attempt, party))
-        return []
+        return self._speak(now, self._chair.repeat_far())
 
     def _fail(self, now: Instant) -> list[Word]:
         """No progress for too long."""
-        party, leaders = self._party, self._leaders
-        if party is not None and party.waiting:
-            self._blame(now, party.silent())
-        elif leaders is not None:
-            self._blame(now, leaders.silent())
-        if leaders is not None:
+        chair = self._chair
+        if chair is not None:
+            for member in chair.silent():
+                if member != self._me:
+                    self._site.penalties.strike(now, member.daemon)
+                    self._site.peers.forget(member.daemon)
+        if self._coordinating:
             return self._abandon(now, GatherReason.ATTEMPT_TIMEOUT)
-        if self.state == State.READY and (party is None or party.all_ready):
+        if self.state == State.READY and (chair is None or chair.party.all_ready):
             # Others may have installed it, so it stays open until a higher one is accepted.
             self._trouble = GatherReason.ATTEMPT_TIMEOUT
             self._site.hello_by(now)
             return [self._emit(now, Kind.TROUBLE, reason=self._trouble), *self._judge(now)]
         return self._enter_gather(now, GatherReason.ATTEMPT_TIMEOUT)
-
-    def _blame(self, now: Instant, silent: list[Member]) -> None:
-        for member in silent:
-            if member != self._me:
-                self._site.penalties.strike(now, member.daemon)
-                self._site.peers.forget(member.daemon)
 
     def _expire(self, now: Instant) -> list[Word]:
         times = [self._site.peers.next_silence(now), self._site.penalties.next_end(now)]
@@ -774,23 +566,18 @@ class Membership:
 
     # Sending and telling.
 
-    def _to(self, member: Member, message: PacketMessage) -> list[Word]:
-        return self._to_others((member,), message)
+    def _speak(self, now: Instant, speech: Speech | None) -> list[Word]:
+        """To others, and then to myself."""
+        if speech is None:
+            return []
+        effects = self._to_others(speech)
+        if self._me in speech.to:
+            effects += self._hear_attempt(now, self._me, speech.message)
+        return effects
 
-    def _to_others(self, members: tuple[Member, ...], message: PacketMessage) -> list[Word]:
-        packet = pack_control(self._envelope, message)
-        return [Send(member.daemon, packet) for member in members if member != self._me]
-
-    def _to_leader(self, now: Instant, message: StateMessage | Ready) -> list[Word]:
-        return self._answer(now, self._require_attempt().leader, message)
-
-    def _to_coordinator(self, now: Instant, message: SiteState | SiteReady) -> list[Word]:
-        return self._answer(now, self._require_attempt().coordinator, message)
-
-    def _answer(self, now: Instant, to: Member, message: PacketMessage) -> list[Word]:
-        if to == self._me:
-            return self._hear_attempt(now, self._me, message)
-        return self._to(to, message)
+    def _to_others(self, speech: Speech) -> list[Word]:
+        packet = pack_control(self._envelope, speech.message)
+        return [Send(member.daemon, packet) for member in speech.to if member != self._me]
 
     def _require_attempt(self) -> Attempt:
         assert self._attempt is not None

@@ -129,7 +129,9 @@ class Reports:
             for daemon in self._reports
         }
         reached = reachable(self._edges, self._me)
-        self._component = tuple(self._reports[daemon] for daemon in self.leaders if daemon in reached)
+        self._component = tuple(
+            self._reports[daemon] for daemon in self.leaders if daemon in reached
+        )
         told = b"".join(ENTRY.pack(*one.leader, one.number) for one in self._component)
         self._summary = int.from_bytes(blake2b(told, digest_size=8).digest(), "big") >> 1
         return self._edges

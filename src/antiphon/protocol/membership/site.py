@@ -76,7 +76,8 @@ class Site:
         epoch: int,
     ) -> Word:
         hellos = self.counted(now)
-        alert = not operational or any(who not in installed.members for who in hellos)
+        ring = installed.segment_of(self._me)
+        alert = not operational or any(who not in ring for who in hellos)
         calm = operational and self.pace.calm(now)
         hello = Hello(
             installed.id,

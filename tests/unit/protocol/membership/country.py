@@ -129,6 +129,14 @@ class Country:
                 return False
         return True
 
+    def whole(self) -> bool:
+        """All who are up are in one configuration, each site one segment of it."""
+        if not self.together(self.everybody()):
+            return False
+        sites = [[one for one in site if self.daemons[one].up] for site in self.sites]
+        parts = self.alive()[0].installed.segments
+        return [[one.daemon for one in part] for part in parts] == [site for site in sites if site]
+
     def everybody(self) -> list[int]:
         return [int(daemon.member.daemon) for daemon in self.alive()]
 

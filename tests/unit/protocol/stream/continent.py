@@ -68,7 +68,9 @@ def recover_all(
 
 
 class Continent:
-    def __init__(self, random: Random, *sizes: int, loss: float = 0.0, far_us: int = 20_000) -> None:
+    def __init__(
+        self, random: Random, *sizes: int, loss: float = 0.0, far_us: int = 20_000
+    ) -> None:
         self.random = random
         self.now: Instant = 0
         self.loss = loss
