@@ -1,6 +1,6 @@
 """Why a configuration changes, in a word for counting and in a line for people."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from antiphon.core.ids import Configuration, Member
 from antiphon.core.machine import MILLISECOND, Instant
@@ -16,9 +16,10 @@ def evidence(
     wish: tuple[Member, ...],
     troubles: Mapping[Member, str],
     last_heard: Callable[[Member], Instant],
+    regrouping: Sequence[tuple[str, str]],
 ) -> tuple[str, str]:
     """The first cause, and everything that speaks for the change: who has which trouble,
-    who appeared, who is gone and when it was heard last."""
+    who appeared, who is gone and when it was heard last, which segments are others."""
     found: list[tuple[str, str]] = []
     if own_trouble:
         found.append((own_trouble.split()[0], f"{me.daemon} has {own_trouble}"))
@@ -37,6 +38,7 @@ def evidence(
             if heard_at := last_heard(member):
                 text += f", unheard for {(now - heard_at) // MILLISECOND} ms"
             found.append(("departure", text))
+    found += regrouping
     if not found:
         found.append(("unfinished", "an attempt did not come to its end"))
     return found[0][0], "; ".join(text for _, text in found)[:CHARACTERS_MAX]

@@ -55,7 +55,6 @@ from antiphon.protocol.membership.attempt import (
     state_message,
 )
 from antiphon.protocol.membership.chair import Chair, Speech, Told
-from antiphon.protocol.membership.evidence import evidence
 from antiphon.protocol.membership.federation import Sites, Weights
 from antiphon.protocol.membership.outlook import Outlook
 from antiphon.protocol.membership.routes import Routes
@@ -332,9 +331,7 @@ class Membership:
         configuration = self._outlook.configuration(config, self._wish)
         members = configuration.members
         own = f"{self._trouble} by {self._accused}" if self._accused else self._trouble
-        troubles = self._outlook.troubles(now)
-        heard_at = self._site.peers.last_heard
-        cause, text = evidence(now, self._me, own, self.installed, members, troubles, heard_at)
+        cause, text = self._outlook.evidence(now, own, self._wish, self.installed)
         attempt = self._emit(
             now, Kind.ATTEMPT, config=config, members=members, reason=cause, detail=text
         )
@@ -437,8 +434,8 @@ class Membership:
         return []
 
     def _take_recovered(self, now: Instant, config: ConfigId) -> list[Word]:
-        attempt = self._require_attempt()
-        if self.state != State.RECOVER or config != attempt.id:
+        attempt = self._attempt
+        if self.state != State.RECOVER or attempt is None or config != attempt.id:
             return []  # as above
         self._be_patient(now)
         entering = self._enter(now, State.READY, "")

@@ -7,6 +7,7 @@ Near is my site, by Hellos (site.py); far are other leaders and their parties, b
 from antiphon.core.effects import Word
 from antiphon.core.ids import ConfigId, Configuration, DaemonId, Member
 from antiphon.core.machine import Instant, Timers
+from antiphon.protocol.membership.evidence import evidence
 from antiphon.protocol.membership.federation import Federation, Party, Sites, Weights
 from antiphon.protocol.membership.settings import MembershipSettings
 from antiphon.protocol.membership.site import Site
@@ -16,6 +17,7 @@ from antiphon.protocol.membership.wish import (
     configuration_of,
     holds_together,
     is_light,
+    regrouping,
     wished,
 )
 from antiphon.wire.control import Greeting, Hello, SiteReport, Standing
@@ -157,7 +159,22 @@ class Outlook:
         near = [self._hellos[member].epoch for member in party if member != self._me]
         return max([0, *near, *(report.epoch for report in self._others(now))])
 
-    def troubles(self, now: Instant) -> dict[Member, str]:
+    def evidence(
+        self, now: Instant, own_trouble: str, wish: Parts, installed: Configuration
+    ) -> tuple[str, str]:
+        """Why a change is needed, in a word and in a line."""
+        return evidence(
+            now,
+            self._me,
+            own_trouble,
+            installed,
+            tuple(sorted(member for part in wish for member in part)),
+            self._troubles(now),
+            self.site.peers.last_heard,
+            regrouping(wish, installed, self.federation.edges()),
+        )
+
+    def _troubles(self, now: Instant) -> dict[Member, str]:
         """What the others say of themselves."""
         party = self.site.picture.party()
         found = {member: self._hellos[member].trouble for member in party if member != self._me}

@@ -19,10 +19,35 @@ def wished(party: tuple[Member, ...], others: Iterable[SiteReport]) -> Parts:
     return parts if len(set(daemons)) == len(daemons) else ()
 
 
-def holds_together(configuration: Configuration, edges: Edges) -> bool:
-    """All its edges are there."""
+def missing_edges(configuration: Configuration, edges: Edges) -> list[tuple[DaemonId, DaemonId]]:
+    """Which of its edges are not there."""
     leaders = [members[0].daemon for members in configuration.segments]
-    return all((leaders[one], leaders[two]) in edges for one, two, _ in configuration.edges)
+    own = [(leaders[one], leaders[two]) for one, two, _ in configuration.edges]
+    return [edge for edge in own if edge not in edges]
+
+
+def holds_together(configuration: Configuration, edges: Edges) -> bool:
+    return not missing_edges(configuration, edges)
+
+
+def regrouping(parts: Parts, installed: Configuration, edges: Edges) -> list[tuple[str, str]]:
+    """Why other segments or edges, as evidence: a word and a line for each."""
+    found = [
+        ("edge_lost", f"{one} and {two} do not hear each other")
+        for one, two in missing_edges(installed, edges)
+        if one < two
+    ]
+    before = {members[0].daemon for members in installed.segments}
+    for members in parts:
+        leader = members[0].daemon
+        if leader not in before and leader in installed.daemons:
+            found.append(("regrouped", f"{leader} leads a segment"))
+    after = {members[0].daemon for members in parts}
+    staying = {member.daemon for members in parts for member in members}
+    for leader in sorted(before - after):
+        if leader in staying:
+            found.append(("regrouped", f"{leader} leads no segment"))
+    return found
 
 
 def is_light(parts: Parts, installed: Configuration, edges: Edges) -> bool:
