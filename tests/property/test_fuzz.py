@@ -91,7 +91,7 @@ def test_a_planted_broken_invariant_of_a_node_is_found(monkeypatch: pytest.Monke
 
     def hasty(delivery: Delivery) -> None:
         kept(delivery)
-        delivery.released += 1
+        delivery.own.released += 1
 
     monkeypatch.setattr(Delivery, "release", hasty)
     report = Report()

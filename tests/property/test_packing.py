@@ -68,6 +68,12 @@ class Sender:
         self.outbox.push(bundle, priority)
         return bundle
 
+    def mask(self, bundle: Bundle) -> int:
+        return 0
+
+    def far_bytes(self, bundle: Bundle) -> int:
+        return 0
+
     def stamp(self, bundle: Bundle) -> None:
         self.stamped.append(bundle)
         if bundle.service != Service.UNRELIABLE:
@@ -75,11 +81,13 @@ class Sender:
 
     def visit(self, packets_max: int) -> int:
         """How many packets it filled."""
-        packets, finished = self.outbox.fill(packets_max, True, self.stamp)
+        packets, finished = self.outbox.fill(packets_max, lambda bundle: True, self)
         self.finished += finished
-        for number, (reliable, pieces) in enumerate(packets, len(self.packets) + 1):
-            raw = pack_ring_packet(HEAD, CONFIG, 1, number if reliable else 0, pieces)
-            self.packets.append(Packet(reliable, read_ring_packet(raw, *ME).pieces, len(raw)))
+        for number, packet in enumerate(packets, len(self.packets) + 1):
+            link = number if packet.reliable else 0
+            raw = pack_ring_packet(HEAD, CONFIG, 1, link, packet.pieces)
+            pieces = read_ring_packet(raw, *ME).pieces
+            self.packets.append(Packet(packet.reliable, pieces, len(raw)))
         return len(packets)
 
     def empty(self, packets_max: int) -> None:
@@ -164,7 +172,7 @@ def test_few_small_bundles_are_under_way_at_a_time() -> None:
             outbox.push(Bundle(ME, session, number, 1, Service.AGREED, bytes(1000)), 0)
     sender = Sender()
     while outbox.waiting(settled=True):
-        outbox.fill(40, True, sender.stamp)
+        outbox.fill(40, lambda bundle: True, sender)
         assert sum(queue.sent_pieces > 0 for queue in outbox._queues.values()) <= 4
 
 

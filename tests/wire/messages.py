@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from antiphon.core.bundle import Reach
+from antiphon.core.effects import StreamHoldings
 from antiphon.core.ids import ConfigId, DaemonId, Incarnation, Member, ViewId
 from antiphon.core.service import Service
 from antiphon.wire.body import pack_body, read_body
@@ -35,15 +37,33 @@ from antiphon.wire.control import (
     read_control,
     read_group_change,
 )
+from antiphon.wire.crossing import (
+    Parcel,
+    Report,
+    StreamReport,
+    pack_parcel,
+    pack_report,
+    pack_reports,
+    read_object,
+    read_reports,
+)
 from antiphon.wire.packet import Envelope, Tag, open_header, pack_config
 from antiphon.wire.ring import (
     CONTROL,
+    FAR,
     LAST,
+    ORIGIN,
+    OWN,
+    PACKET_OVERHEAD,
     SELF_DISCARD,
+    ForeignPieces,
     Piece,
     RingPacket,
     Token,
+    pack_foreign_packet,
+    pack_mask,
     pack_piece,
+    pack_reports_packet,
     pack_ring_packet,
     pack_token,
     read_ring_packet,
@@ -89,13 +109,32 @@ def decode_control(packet: bytes) -> PacketMessage:
 def encode_ring(packet: RingPacket) -> bytes:
     head = Envelope(CLUSTER, Member(packet.sender, packet.incarnation)).head(Tag.DATA)
     pieces = [pack_piece(piece) for piece in packet.pieces]
-    config = pack_config(packet.config)
-    return pack_ring_packet(head, config, packet.token_sequence, packet.link_sequence, pieces)
+    fixed = (head, pack_config(packet.config), packet.token_sequence, packet.link_sequence)
+    if packet.origin == OWN:
+        return pack_ring_packet(*fixed, pieces, packet.mask)
+    body = b"".join(pieces)
+    foreign = ForeignPieces(packet.origin - 1, packet.author, packet.mask, body)
+    return pack_foreign_packet(*fixed, foreign)
 
 
 def decode_ring(packet: bytes) -> RingPacket:
     _, sender, incarnation = open_header(packet, CLUSTER)
     return read_ring_packet(packet, sender, incarnation)
+
+
+def encode_reports(reports: tuple[StreamReport, ...]) -> bytes:
+    return pack_reports_packet(HEAD, pack_config(CONFIG), 70_000, 506, pack_reports(reports))
+
+
+def decode_reports(packet: bytes) -> tuple[StreamReport, ...]:
+    return read_reports(packet[decode_ring(packet).start :])
+
+
+def encode_object(value: Parcel | Report) -> bytes:
+    config = pack_config(value.config)
+    if isinstance(value, Report):
+        return pack_report(config, value.report)
+    return pack_parcel(config, value.reliable, value.pieces)
 
 
 def encode_token(told: tuple[ConfigId, Token]) -> bytes:
@@ -129,12 +168,23 @@ def change(name: str, told: GroupChange) -> Example:
 
 
 def ring(name: str, link_sequence: int, *pieces: Piece) -> Example:
-    value = RingPacket(*ME, CONFIG, 70_000, link_sequence, list(pieces))
-    return Example(name, value, encode_ring, decode_ring)
+    fields = (70_000, link_sequence, OWN, ME, 0, list(pieces), PACKET_OVERHEAD)
+    return Example(name, RingPacket(*ME, CONFIG, *fields), encode_ring, decode_ring)
+
+
+def crossed(name: str, origin: int, author: Member, mask: int, *pieces: Piece) -> Example:
+    """A ring packet where there are several segments."""
+    start = PACKET_OVERHEAD + len(pack_mask(mask)) + (0 if origin == OWN else ORIGIN.size)
+    fields = (70_000, 505, origin, author, mask, list(pieces), start)
+    return Example(name, RingPacket(*ME, CONFIG, *fields), encode_ring, decode_ring)
 
 
 def token(name: str, value: Token) -> Example:
     return Example(name, (CONFIG, value), encode_token, decode_token)
+
+
+def crossing(name: str, value: Parcel | Report) -> Example:
+    return Example(name, value, encode_object, read_object)
 
 
 def body(name: str, *told: Any) -> Example:
@@ -144,14 +194,18 @@ def body(name: str, *told: Any) -> Example:
 HELLO = Hello(CONFIG, DaemonId(3), True, "token_loss", DaemonId(9), 7, (ME, OTHER), (ME.daemon,))
 RUNS = ((1, 1), (3, 400))
 EARLY = ((70_000, 70_001),)
-STATE = State(CONFIG, BASE, RUNS, 400, 2, EARLY)
+STREAMS = (
+    StreamHoldings(((1, 1, 2), (3, 400, 900)), 400, 901, EARLY),
+    StreamHoldings((), 0, 70_000, ()),
+)
+STATE = State(CONFIG, BASE, STREAMS, 2, 900 << 16)
 DIGEST = Digest(
     CONFIG,
-    (MemberState(ME, BASE, RUNS, 400, 2, EARLY), MemberState(OTHER, BASE, (), 0, 0, ())),
+    (MemberState(ME, BASE, STREAMS, 2, 900 << 16), MemberState(OTHER, BASE, (), 0, 0)),
 )
-DATA = RecoveryData(
-    CONFIG, BASE, OTHER, 4, 5, 6, 4, False, True, (9, 11, 8, 7, 6, 5), 1, 3, b"fragment"
-)
+PLACE = (9, 11, 8, 7, 6, 5)
+WAYS = (1, ((0, 70_000), (2, 5)), (Reach(0, 8, 6), Reach(1, 7, 6)))
+DATA = RecoveryData(CONFIG, BASE, OTHER, 4, 5, 6, 4, False, True, PLACE, *WAYS, 1, 3, b"fragment")
 VIEW = ViewId(BASE, 12, 0xFEDCBA9876543210)
 GROUP_STATE = GroupState(
     (
@@ -172,6 +226,7 @@ EMPTY = Piece(LAST | SELF_DISCARD, Service.RELIABLE, 2, 1, 1, 0, b"", 10, 13, 0,
 CUT = Piece(0, Service.SAFE, 3, 4, 1, 6, b"cut from the middle")
 END = Piece(LAST, Service.SAFE, 3, 4, 1, 7, b"end", 11, 14, 3, 10, 9, 5)
 CHANGE = Piece(LAST | CONTROL, Service.AGREED, 0, 1, 1, 0, b"\x92\x03\x07", 12, 15, 0, 0, 0, 11)
+FAR_PIECE = Piece(LAST | FAR, Service.CAUSAL, 1, 11, 1, 0, b"far", 13, 16, 9, 8, 7, 6, *WAYS[1:])
 LOOSE = Piece(LAST, Service.UNRELIABLE, 1, 3, 1, 0, b"loose", 0, 0, 0, 8, 7, 6)
 LOOSE_PART = Piece(0, Service.UNRELIABLE, 1, 4, 1, 0, b"part")
 
@@ -179,13 +234,16 @@ FULL_TOKEN = Token(
     71_000, 500, 480, DaemonId(3), 37, 620, 700, 650, OTHER.daemon, 12, ((481, 481), (483, 490))
 )
 
+REPORT = StreamReport(2, 300, 70_000, 70_001, 69_000, 1 << 20, (70_000, 0, 69_999))
+FOREIGN = ForeignPieces(2, OTHER, 0b101, b"pieces")
+
 EXAMPLES = (
     control("hurry", Hurry(CONFIG)),
     control("hello", HELLO),
     control("propose", Propose(CONFIG, (ME, OTHER), "3 has token_loss")),
     control("state", STATE),
     control("digest", DIGEST),
-    control("recovery_request", RecoveryRequest(CONFIG, BASE, 2, RUNS)),
+    control("recovery_request", RecoveryRequest(CONFIG, BASE, 1, 2, RUNS)),
     control("recovery_data", DATA),
     control("ready", Ready(CONFIG)),
     control("commit", Commit(CONFIG)),
@@ -198,8 +256,16 @@ EXAMPLES = (
     ring("ring_last", 503, END),
     ring("ring_packed", 504, EMPTY, END, CHANGE, CUT),
     ring("ring_unreliable", 0, LOOSE, LOOSE_PART),
+    crossed("ring_masked", OWN, ME, 0b11, FAR_PIECE),
+    crossed("ring_foreign", 3, OTHER, 0, WHOLE),
+    crossed("ring_foreign_masked", 3, OTHER, 1 << 8 | 1, FAR_PIECE),
+    Example("ring_reports", (REPORT,), encode_reports, decode_reports),
+    crossing("crossing_parcel", Parcel(CONFIG, True, FOREIGN)),
+    crossing("crossing_loose_parcel", Parcel(CONFIG, False, FOREIGN)),
+    crossing("crossing_report", Report(CONFIG, REPORT)),
     token("token_first", Token(1)),
     token("token_requests", FULL_TOKEN),
+    token("token_heads", Token(2, site_sequence=7, site_stamp=9, heads=(0, 7, 3))),
     body("body_empty_message", (("alpha",),), (0,), (0,), (b"",), ""),
     body("body_big_endian", (("alpha",),), (0,), (-2,), (b"big",), "ann", True),
     body("body_one_destination", (("alpha", "beta"),), (0, 0), (7, -1), (b"one", b"three"), "ann"),

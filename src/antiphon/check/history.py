@@ -13,6 +13,7 @@ from antiphon.core.ids import (
     SessionId,
     ViewId,
 )
+from antiphon.core.positions import place_name
 from antiphon.core.trace import Record
 
 
@@ -275,4 +276,5 @@ def view_name(view: ViewId | None) -> str:
         return "no view"
     config = view.config
     cut = f"~{view.lineage}" if view.lineage else ""
-    return f"view {config.epoch}.{config.coordinator}.{config.counter}@{view.position}{cut}"
+    place = place_name(view.position)
+    return f"view {config.epoch}.{config.coordinator}.{config.counter}@{place}{cut}"

@@ -10,3 +10,9 @@ def position(stamp: int, segment: int) -> int:
 
 def stamp_of(position: int) -> int:
     return position >> SEGMENT_BITS
+
+
+def place_name(position: int) -> str:
+    """For people: the stamp, and the segment where it is not the first."""
+    segment = position % SEGMENTS_MAX
+    return f"{stamp_of(position)}.{segment}" if segment else f"{stamp_of(position)}"

@@ -108,9 +108,19 @@ class Node:
         self._deadline: Instant = NEVER
         self._routes: dict[type, Machine] = {
             **dict.fromkeys(
-                (Submit, SubmitState, Settled, Forget, Freeze, Recover, Install), self.stream
+                (
+                    Submit,
+                    SubmitState,
+                    Settled,
+                    Forget,
+                    Freeze,
+                    Recover,
+                    Install,
+                    GroupDaemons,
+                    Arrived,
+                ),
+                self.stream,
             ),
-            **dict.fromkeys((Arrived, GroupDaemons), self.stream),
             **dict.fromkeys((Holdings, Progress, Recovered, Evidence, Trouble), self.membership),
             LinkDead: self.membership,
             **dict.fromkeys((Delivered, Stamped, Transitional, Installed), self.groups),

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from antiphon.core.errors import ConfigError
 from antiphon.core.ids import ConfigId, Member, SessionId, ViewId
 from antiphon.core.machine import SECOND
+from antiphon.core.positions import place_name
 from antiphon.core.service import Service
 from antiphon.core.trace import DAEMON, Kind, Record
 from antiphon.sim.faults import Run, run
@@ -92,7 +93,7 @@ def config(id: ConfigId) -> str:
 
 
 def view(id: ViewId | None) -> str:
-    return "none" if id is None else f"{config(id.config)}/{id.position}"
+    return "none" if id is None else f"{config(id.config)}/{place_name(id.position)}"
 
 
 def daemons(members: tuple[Member, ...]) -> str:

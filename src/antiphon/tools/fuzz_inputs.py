@@ -41,10 +41,15 @@ from antiphon.wire.ring import (
     CONTROL,
     LAST,
     ORDER_OVERHEAD,
+    OWN,
     PACKET_OVERHEAD,
     PIECE_OVERHEAD,
+    REPORTS,
     TOKEN_BYTES,
+    ForeignPieces,
+    pack_foreign_packet,
     pack_piece,
+    pack_reports_packet,
     pack_ring_packet,
     pack_token,
     read_ring_packet,
@@ -81,7 +86,14 @@ def ring_packet(raw: bytes) -> bytes:
     pieces = [pack_piece(piece) for piece in packet.pieces]
     config = pack_config(packet.config)
     head = raw[:HEADER_BYTES]
-    return pack_ring_packet(head, config, packet.token_sequence, packet.link_sequence, pieces)
+    fixed = (head, config, packet.token_sequence, packet.link_sequence)
+    if packet.origin == OWN:
+        return pack_ring_packet(*fixed, pieces, packet.mask)
+    if packet.origin == REPORTS:
+        return pack_reports_packet(*fixed, raw[packet.start :])
+    body = b"".join(pieces)
+    foreign = ForeignPieces(packet.origin - 1, packet.author, packet.mask, body)
+    return pack_foreign_packet(*fixed, foreign)
 
 
 def token(raw: bytes) -> bytes:
@@ -154,9 +166,9 @@ def _rare_packets() -> Iterator[bytes]:
     base, config = ConfigId(1, *one, 1), ConfigId(2, *one, 2)
     runs = ((1, 3), (5, 9))
     order = (5, 6, 4, 3, 2, 1)
-    past, reach = ((0, 4),), (Reach(0, 4, 3), Reach(1, 3, 2))
+    ways = (1, ((0, 4),), (Reach(0, 4, 3), Reach(1, 3, 2)))
     data = RecoveryData(
-        config, base, two, 1, 1, 1, 4, False, False, order, 1, past, reach, 0, 2, b"first half of it"
+        config, base, two, 1, 1, 1, 4, False, False, order, *ways, 0, 2, b"first half of it"
     )
     told = StreamHoldings(((1, 3, 4), (5, 9, 11)), 3, 5, ((7, 8),))
     streams = (told, told)

@@ -41,6 +41,11 @@ class Head(NamedTuple):
     big_endian: bool = False
     """The sender's byte order, for those whose payloads are structures in memory."""
 
+    @property
+    def names(self) -> tuple[GroupName, ...]:
+        """Every group that is in the table, once."""
+        return tuple(dict.fromkeys(name for names in self.table for name in names))
+
 
 class Body:
     """A bundle's body, opened; its payloads are still where they were."""
@@ -127,6 +132,7 @@ def pack_body(
 
 
 _heads: dict[bytes, Head] = {}
+_names: dict[bytes, tuple[GroupName, ...]] = {}
 
 
 def read_head(packed: bytes) -> Head:
@@ -139,6 +145,18 @@ def read_head(packed: bytes) -> Head:
             _heads.clear()
         _heads[packed] = head
     return head
+
+
+def names_in(body: bytes) -> tuple[GroupName, ...]:
+    """Every group that a body, which was read before, is to."""
+    (head_bytes,) = U32.unpack_from(body)
+    packed = body[4 : 4 + head_bytes]
+    names = _names.get(packed)
+    if names is None:
+        if len(_names) >= HEADS_REMEMBERED:
+            _names.clear()
+        names = _names[packed] = read_head(packed).names
+    return names
 
 
 def _parse_head(packed: bytes) -> Head:

@@ -61,6 +61,18 @@ def field(reason: str, why: str, name: str, at: int, code: str, value: int) -> R
     return Refusal(reason, why, name, rewritten(name, at, code, value))
 
 
+def stream(
+    why: str, held: list[list[int]], known: int = 0, stamp: int = 0, early: Any = ()
+) -> Refusal:
+    """A state with one stream that cannot be."""
+    return control("bad_field", why, "state", 2, [[held, known, stamp, early]])
+
+
+def _half(state: list[Any]) -> list[Any]:
+    """A member that holds more than half of what all may hold."""
+    return [*state[:2], [[[[1, (1 << 19) + 1, 1 << 20]], 0, 0, []]], *state[3:]]
+
+
 TOKEN = HEADER_BYTES + CONFIG_BYTES
 PIECE = PACKET_OVERHEAD
 ORDER = PACKET_OVERHEAD + PIECE_OVERHEAD
@@ -81,6 +93,7 @@ def spellings(example: Example, head: int) -> list[Refusal]:
     raw = example.raw
     fields = msgspec.msgpack.decode(raw[head:])
     longer = bytes([raw[head] + 1])
+    length = 1 if len(fields) < 16 else 3
     extra = raw[:head] + longer + raw[head + 1 :] + b"\x00"
     return [
         Refusal("malformed", "trailing byte", example.name, raw + b"\x00"),
@@ -90,9 +103,9 @@ def spellings(example: Example, head: int) -> list[Refusal]:
         Refusal("malformed", "nothing", example.name, raw[:head]),
         Refusal(
             "not_canonical",
-            "array with a two-byte length",
+            "array with a four-byte length",
             example.name,
-            raw[:head] + b"\xdc\x00" + bytes([len(fields)]) + raw[head + 1 :],
+            raw[:head] + b"\xdd\x00\x00\x00" + bytes([len(fields)]) + raw[head + length :],
         ),
     ]
 
@@ -143,14 +156,14 @@ BOUNDS = [
     control("malformed", "evidence of 2049 characters", "propose", 2, "e" * 2049),
     control("malformed", "a counter of 33 bits", "ready", 0, [1, 2, 3, 1 << 32]),
     control("malformed", "a configuration of three numbers", "commit", 0, [1, 2, 3]),
-    control("malformed", "4097 runs", "state", 2, TOO_MANY_RUNS),
+    control("malformed", "4097 runs", "recovery_request", 4, TOO_MANY_RUNS),
     control("malformed", "a service above safe", "recovery_data", 6, 6),
     control("malformed", "an unreliable bundle", "recovery_data", 6, 0),
-    control("malformed", "a fragment of 65537 bytes", "recovery_data", 12, bytes(65_537)),
+    control("malformed", "a fragment of 65537 bytes", "recovery_data", 15, bytes(65_537)),
     control("malformed", "no message", "recovery_data", 5, 0),
     control("malformed", "65536 messages", "recovery_data", 5, 65_536),
-    control("malformed", "no fragments", "recovery_data", 11, 0),
-    control("malformed", "2^20 + 1 fragments", "recovery_data", 11, (1 << 20) + 1),
+    control("malformed", "no fragments", "recovery_data", 14, 0),
+    control("malformed", "2^20 + 1 fragments", "recovery_data", 14, (1 << 20) + 1),
     control("malformed", "five numbers for an order", "recovery_data", 9, [1, 1, 0, 0, 0]),
     change("malformed", "a change that does not exist", "end_session", 0, 9),
     change("malformed", "a session of 33 bits", "end_session", 1, 1 << 32),
@@ -173,18 +186,34 @@ MEANINGS = [
         "digest",
         respelled("digest", lambda fields: [fields[0], fields[1][::-1]]),
     ),
-    control("bad_field", "runs touch", "state", 2, [[1, 2], [3, 4]]),
-    control("bad_field", "a run backwards", "state", 2, [[4, 2]]),
-    control("bad_field", "a run from 0", "state", 5, [[0, 2]]),
-    control("bad_field", "runs over more than 2^20 numbers", "state", 2, [[1, (1 << 20) + 1]]),
-    control("bad_field", "a run to the end of numbers", "state", 2, [[1, (1 << 64) - 1]]),
-    control("bad_field", "a request for nothing", "recovery_request", 3, []),
-    control("bad_field", "a request for too much", "recovery_request", 3, [[1, 1 << 40]]),
+    stream("runs touch", [[1, 2, 2], [3, 4, 4]]),
+    stream("a run backwards", [[4, 2, 4]]),
+    stream("an early run from 0", [], early=[[0, 2]]),
+    stream("4097 runs of stamps", [[*run, run[1]] for run in TOO_MANY_RUNS]),
+    stream("runs over more than 2^20 numbers", [[1, (1 << 20) + 1, 1 << 30]]),
+    stream("a run to the end of numbers", [[1, (1 << 64) - 1, (1 << 64) - 1]]),
+    stream("a stamp below its sequence", [[1, 3, 2]]),
+    stream("stamps that do not rise", [[1, 2, 9], [5, 6, 9]]),
+    stream("a line below what is known", [], known=5, stamp=4),
+    Refusal(
+        "bad_field",
+        "two members with too many runs together",
+        "digest",
+        respelled("digest", lambda fields: [fields[0], [_half(one) for one in fields[1]]]),
+    ),
+    control("bad_field", "a request for nothing", "recovery_request", 4, []),
+    control("bad_field", "a request for too much", "recovery_request", 4, [[1, 1 << 40]]),
     control("bad_field", "number 0", "recovery_data", 4, 0),
-    control("bad_field", "a fragment behind the last", "recovery_data", 10, 3),
+    control("bad_field", "a fragment behind the last", "recovery_data", 13, 3),
     control("bad_field", "sequence 0", "recovery_data", 9, [0, 11, 0, 0, 0, 0]),
     control("bad_field", "stamp below sequence", "recovery_data", 9, [9, 8, 0, 0, 0, 0]),
     control("bad_field", "past not before", "recovery_data", 9, [9, 11, 9, 0, 0, 0]),
+    control("bad_field", "a past of its own stream", "recovery_data", 11, [[1, 3]]),
+    control("bad_field", "pasts not sorted", "recovery_data", 11, [[2, 3], [0, 3]]),
+    control("bad_field", "segments not sorted", "recovery_data", 12, [[1, 0, 0], [0, 0, 0]]),
+    control("bad_field", "a segment twice", "recovery_data", 12, [[1, 0, 0], [1, 0, 0]]),
+    control("bad_field", "a chain not before", "recovery_data", 12, [[1, 9, 0]]),
+    control("bad_field", "a session's chain not before", "recovery_data", 12, [[1, 0, 9]]),
     Refusal("unknown_tag", "a tag nobody has", "hello", rewritten("hello", 1, "B", 250)),
     Refusal("unknown_tag", "a tag read elsewhere", "hello", rewritten("hello", 1, "B", 2)),
 ]
@@ -198,7 +227,7 @@ RING = [
     Refusal("cut_short", "in a piece's data", "ring_cut", BY_NAME["ring_cut"].raw[:-1]),
     Refusal("cut_short", "trailing byte", "ring_whole", BY_NAME["ring_whole"].raw + b"\x00"),
     field("cut_short", "a length of 4 GB", "ring_cut", PIECE + 20, "I", (1 << 32) - 1),
-    field("bad_field", "an unknown flag", "ring_whole", PIECE, "B", 9),
+    field("bad_field", "an unknown flag", "ring_whole", PIECE, "B", 17),
     field("bad_field", "a service above safe", "ring_whole", PIECE + 1, "B", 6),
     field("bad_field", "number 0", "ring_whole", PIECE + 6, "Q", 0),
     field("bad_field", "no message", "ring_whole", PIECE + 14, "H", 0),
@@ -210,8 +239,8 @@ RING = [
     field("bad_field", "stamp below sequence", "ring_whole", ORDER + 8, "Q", 8),
     field("bad_field", "previous not before", "ring_whole", ORDER + 16, "Q", 9),
     field("bad_field", "early past not before", "ring_whole", ORDER + 24, "Q", 9),
-    field("bad_field", "order past not before", "ring_whole", ORDER + 32, "Q", 9),
-    field("bad_field", "change not before", "ring_whole", ORDER + 40, "Q", 9),
+    field("bad_field", "order past not before", "ring_whole", ORDER + 32, "Q", 12 << 16),
+    field("bad_field", "change not before", "ring_whole", ORDER + 40, "Q", 12 << 16),
     field("bad_field", "unreliable with a sequence", "ring_unreliable", ORDER, "Q", 1),
     field("bad_field", "unreliable with a stamp", "ring_unreliable", ORDER + 8, "Q", 1),
     field("bad_field", "unreliable with a previous", "ring_unreliable", ORDER + 16, "Q", 1),
@@ -221,14 +250,14 @@ TOKENS = [
     Refusal("too_short", "cut", "token_first", BY_NAME["token_first"].raw[: TOKEN_BYTES - 1]),
     Refusal("wrong_size", "trailing byte", "token_first", BY_NAME["token_first"].raw + b"\x00"),
     Refusal("wrong_size", "cut", "token_requests", BY_NAME["token_requests"].raw[:-1]),
-    field("wrong_size", "a request that is not there", "token_first", TOKEN_BYTES - 2, "H", 1),
-    field("bad_field", "65 requests", "token_first", TOKEN_BYTES - 2, "H", 65),
+    field("wrong_size", "a request that is not there", "token_first", TOKEN_BYTES - 4, "H", 1),
+    field("bad_field", "65 requests", "token_first", TOKEN_BYTES - 4, "H", 65),
     field("bad_field", "another type", "token_first", TOKEN, "B", 1),
     field("bad_field", "sequence 0", "token_first", TOKEN + 1, "Q", 0),
     field("bad_field", "link ARU above the sequence", "token_requests", TOKEN + 17, "Q", 501),
     field("bad_field", "sequence above the stamp", "token_requests", TOKEN + 37, "Q", 701),
     field("bad_field", "site ARU above the stamp", "token_requests", TOKEN + 53, "Q", 701),
-    field("bad_field", "change above the sequence", "token_requests", TOKEN + 69, "Q", 621),
+    field("bad_field", "change above the stamp", "token_requests", TOKEN + 69, "Q", 701 << 16),
     field("bad_field", "a request for 0", "token_requests", TOKEN_BYTES, "Q", 0),
     field("bad_field", "a request backwards", "token_requests", TOKEN_BYTES, "Q", 482),
     field("bad_field", "requests touch", "token_requests", TOKEN_BYTES + 8, "Q", 482),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from antiphon.core.effects import StreamHoldings
 from antiphon.core.errors import DecodeError
 from antiphon.core.ids import ConfigId, DaemonId, Incarnation, Member, ViewId
 from antiphon.wire import body as body_module
@@ -11,6 +12,7 @@ from antiphon.wire.control import (
     MEMBERS_MAX,
     RUNS_MAX,
     RUNS_TOTAL_MAX,
+    SEGMENTS_MAX,
     GroupStanding,
     GroupState,
     Hello,
@@ -36,6 +38,7 @@ MEMBERS = tuple(Member(DaemonId(number), Incarnation(LAST)) for number in range(
 DAEMONS = tuple(member.daemon for member in MEMBERS)
 CONFIG_MAX = ConfigId(LAST, DaemonId(LAST), Incarnation(LAST), 2**32 - 1)
 RUNS = tuple((2 * number, 2 * number) for number in range(1, RUNS_MAX + 1))
+STAMPED = tuple((first, last, last) for first, last in RUNS)
 VIEW = ViewId(CONFIG_MAX, LAST, LAST)
 
 
@@ -44,9 +47,10 @@ VIEW = ViewId(CONFIG_MAX, LAST, LAST)
     [
         Hello(CONFIG_MAX, DaemonId(LAST), True, "r" * 64, DaemonId(LAST), LAST, MEMBERS, DAEMONS),
         Propose(CONFIG_MAX, MEMBERS, "e" * 2048),
-        State(CONFIG_MAX, CONFIG_MAX, RUNS, LAST, LAST, RUNS),
-        State(CONFIG, CONFIG, ((1, RUNS_TOTAL_MAX),), 0, 0, ()),
-        RecoveryRequest(CONFIG, CONFIG, 2**32 - 1, ((LAST, LAST),)),
+        State(CONFIG_MAX, CONFIG_MAX, (StreamHoldings(STAMPED, LAST, LAST, RUNS),), LAST, LAST),
+        State(CONFIG, CONFIG, (StreamHoldings(((1, RUNS_TOTAL_MAX, LAST),), 0, 0, ()),), 0, 0),
+        State(CONFIG, CONFIG, (StreamHoldings((), 0, 0, ()),) * SEGMENTS_MAX, 0, 0),
+        RecoveryRequest(CONFIG, CONFIG, 2**32 - 1, 2**32 - 1, ((LAST, LAST),)),
     ],
     ids=lambda message: type(message).__name__,
 )

@@ -23,6 +23,7 @@ from antiphon.core.effects import (
     Delivered,
     Ended,
     Forget,
+    GroupDaemons,
     Installed,
     Join,
     Joined,
@@ -58,7 +59,7 @@ from antiphon.core.trace import Cause, Kind, Level
 from antiphon.protocol.groups.directory import Directory
 from antiphon.protocol.groups.records import GroupRecords
 from antiphon.protocol.groups.views import Group
-from antiphon.wire.body import Body, Table, read_body
+from antiphon.wire.body import Body, Table, names_in, read_body
 from antiphon.wire.control import (
     EndSession,
     GroupState,
@@ -82,7 +83,7 @@ class State(StrEnum):
 class LocalSession:
     """A client of this daemon, as far as groups are concerned."""
 
-    __slots__ = ("id", "name", "priority", "membership", "sent", "sent_unreliable")
+    __slots__ = ("id", "name", "priority", "membership", "sent", "sent_unreliable", "asked")
 
     def __init__(self, id: SessionId, opened: Opened) -> None:
         self.id = id
@@ -91,6 +92,8 @@ class LocalSession:
         self.membership = opened.membership
         self.sent = 0
         self.sent_unreliable = 0
+        self.asked: dict[GroupName, None] = {}
+        """Groups that it has asked to be in."""
 
 
 class Groups:
@@ -129,9 +132,13 @@ class Groups:
                 return self._multicast(now, multicast)
             case Ask(_, Join(session, group)):
                 asking = self._sessions[session]
-                return self._submit_change(now, asking, JoinGroup(session, asking.name, group))
+                asking.asked[group] = None
+                change = JoinGroup(session, asking.name, group)
+                return self._submit_change(now, asking, change, (group,))
             case Ask(_, Leave(session, group)):
-                return self._submit_change(now, self._sessions[session], LeaveGroup(session, group))
+                asking = self._sessions[session]
+                asking.asked.pop(group, None)
+                return self._submit_change(now, asking, LeaveGroup(session, group), (group,))
             case Ask(_, Opened() as opened):
                 return self._open(opened)
             case Ask(_, Ended(session)):
@@ -155,7 +162,7 @@ class Groups:
         session = self._sessions.pop(number)
         del self._private[private_group(session.name, self._me.daemon)]
         self._routes.clear()
-        return self._submit_change(now, session, EndSession(number))
+        return self._submit_change(now, session, EndSession(number), tuple(session.asked))
 
     def _multicast(self, now: Instant, multicast: Multicast) -> list[Word]:
         session = self._sessions[multicast.session]
@@ -173,17 +180,23 @@ class Groups:
             multicast.service,
             multicast.body,
             self_discard=multicast.self_discard,
+            names=names_in(multicast.body),
         )
         return self._submit(now, session, bundle)
 
     def _submit_change(
-        self, now: Instant, session: LocalSession, change: JoinGroup | LeaveGroup | EndSession
+        self,
+        now: Instant,
+        session: LocalSession,
+        change: JoinGroup | LeaveGroup | EndSession,
+        names: tuple[GroupName, ...],
     ) -> list[Word]:
         """One ordered message (SP-35), in line with what the session sent before."""
         session.sent += 1
         body = pack_group_change(change)
         number = session.id.number
         bundle = Bundle(self._me, number, session.sent, 1, Service.AGREED, body, control=True)
+        bundle.names = names
         return self._submit(now, session, bundle)
 
     def _submit(self, now: Instant, session: LocalSession, bundle: Bundle) -> list[Word]:
@@ -244,7 +257,14 @@ class Groups:
             old = None if before is None or new else before.view
             together = (session,) if new else stayed
             effects += self._tell_view(now, local, group, after, old, together, Cause.JOIN, moved)
-        return effects + self._signal_if_torn(now, group, after)
+        effects += self._signal_if_torn(now, group, after)
+        return effects + self._tell_daemons(group, after)
+
+    def _tell_daemons(self, name: GroupName, group: Group) -> list[Word]:
+        """With several segments, who sends must know which of them want it (SP-120)."""
+        if not self._configuration.parts:
+            return []
+        return [GroupDaemons(name, group.daemons())]
 
     def _leave(
         self, now: Instant, session: SessionId, group: GroupName, view: ViewId, cause: Cause
@@ -263,7 +283,8 @@ class Groups:
         moved = (((session, before.members[session]),),)
         for local in self._local(after):
             effects += self._tell_view(now, local, group, after, before.view, stayed, cause, moved)
-        return effects + self._signal_if_torn(now, group, after)
+        effects += self._signal_if_torn(now, group, after)
+        return effects + self._tell_daemons(group, after)
 
     def _take_state(
         self, now: Instant, sender: Member, state: GroupState, view: ViewId
@@ -283,6 +304,8 @@ class Groups:
                 )
             effects += self._signal_if_torn(now, name, group)
         self.state = State.SETTLED
+        for name, group in self._directory.groups.items():
+            effects += self._tell_daemons(name, group)
         effects.append(Settled(self._configuration.id))
         return effects
 
@@ -430,6 +453,8 @@ class Groups:
                 )
         nobody_new = installed.together == installed.configuration.members
         if nobody_new and self.state == State.SETTLED:
+            for name, group in self._directory.groups.items():
+                effects += self._tell_daemons(name, group)
             return [*effects, Settled(config)]
         self.state = State.EXCHANGE
         body = pack_group_change(self._directory.state_of(self._me))

@@ -4,7 +4,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from antiphon.core.ids import ConfigId, Labelled, Member, SessionId, ViewId
+from antiphon.core.ids import ConfigId, DaemonId, Labelled, Member, SessionId, ViewId
 
 _encoder = msgspec.msgpack.Encoder()
 
@@ -64,6 +64,10 @@ class Group:
         if self._labelled is None:
             self._labelled = tuple((one, self.members[one]) for one in self.sessions())
         return self._labelled
+
+    def daemons(self) -> tuple[DaemonId, ...]:
+        """Where its members are."""
+        return tuple(dict.fromkeys(session.daemon for session in self.sessions()))
 
     def loses(self, coming: tuple[Member, ...]) -> bool:
         """Has it sessions of daemons that do not come along?"""

@@ -41,6 +41,9 @@ class Delivery:
         self.cursor = 0
         """Position of what was delivered last in its turn."""
 
+        self.pledged_to = 0
+        """Position up to which a plan that I was ready for has all group changes."""
+
         self.early_past = [0] * segments
         self.order_past = 0
         self._waiting: dict[int, Bundle] = {}
@@ -51,6 +54,8 @@ class Delivery:
         source = self.sources[bundle.segment]
         if bundle.sequence <= source.released or bundle.sequence in source.held:
             return True  # it was here before
+        if any(segment >= len(self.sources) for segment, _ in bundle.early_pasts):
+            return False
         way = bundle.way_to(self._mine)
         if not source.add(bundle, None if way is None else way[0]):
             return False

@@ -4,12 +4,14 @@ All who come along from the old configuration (T) read the same holdings, so eac
 below gives the same answer at all of them; that is virtual synchrony (D4).
 """
 
+from collections.abc import Iterator
 from hashlib import blake2b
 from struct import Struct
 
 from antiphon.core.bundle import Bundle
 from antiphon.core.effects import Holdings, Part, Recover, StreamHoldings
 from antiphon.core.ids import Configuration, DaemonId
+from antiphon.core.positions import position
 from antiphon.core.ranges import RangeSet
 from antiphon.core.service import Service
 from antiphon.protocol.stream.delivery import Delivery
@@ -46,8 +48,9 @@ class Plan:
         """Stamps: up to which nobody of T misses anything, or everybody ever held it."""
 
         self.delivered_to = max(part.holdings.cursor for part in recover.parts)
-        """Position: somebody of T has delivered up to here."""
+        """Position: somebody of T has delivered up to here, or pledged to."""
 
+        self._highest = max(max(_stamps(part.holdings)) for part in recover.parts)
         torn = [index for index in streams if not set(old.segments[index]) <= set(self.together)]
         if torn:
             self.complete_to = min(
@@ -107,6 +110,24 @@ class Plan:
         if bundle.stamp > self.complete_to:
             return False
         return bundle.service != Service.SAFE or bundle.stamp <= self.stable_to
+
+    def lineage_of(self, bundle: Bundle) -> int:
+        """Which ground a group change is made on; 0: on all changes before it."""
+        return 0 if bundle.position <= self.ground else self.lineage
+
+    @property
+    def ground(self) -> int:
+        """Position up to which T holds every group change that there is."""
+        complete_to = min(self.complete_to, self._highest)
+        return max(self.delivered_to, position(complete_to + 1, 0) - 1)
+
+
+def _stamps(holdings: Holdings) -> Iterator[int]:
+    """All that a part of T has heard of."""
+    yield 0
+    for stream in holdings.streams:
+        yield stream.stamp
+        yield from (stamp for _, _, stamp in stream.held)
 
 
 def _held(stream: StreamHoldings) -> RangeSet:

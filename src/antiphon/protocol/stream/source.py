@@ -101,7 +101,7 @@ class Source:
         if behind is not None and behind.stamp <= bundle.stamp:
             return False
         if before is not None:
-            if sequence <= self.chained or before < self.chained:
+            if sequence <= self.chained or not self.chained <= before < sequence:
                 return False
             if before != self.chained:
                 if before in self._links:

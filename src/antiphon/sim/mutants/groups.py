@@ -24,8 +24,8 @@ def sent_before_joint_view(node: Node) -> None:
 def sent_across_changes(node: Node) -> None:
     """Messages are stamped though a group change before them is not yet delivered here."""
 
-    def fill(original: Any, packets_max: int, messages: bool, stamp: Any) -> Any:
-        return original(packets_max, True, stamp)
+    def fill(original: Any, packets_max: int, may: Any, way: Any) -> Any:
+        return original(packets_max, lambda bundle: True, way)
 
     swap(node.stream._outbox, "fill", fill)
 
@@ -34,11 +34,11 @@ def changes_overtaken(node: Node) -> None:
     """A message may run ahead of a group change before it."""
 
     def change(ring: Ring) -> None:
-        def stamp(original: Any, token: Any, bundle: Bundle) -> None:
-            original(token, bundle)
+        def stamp(original: Any, bundle: Bundle) -> None:
+            original(bundle)
             bundle.after_change = 0
 
-        swap(ring, "_stamp", stamp)
+        swap(ring.stamping, "stamp", stamp)
 
     on_ring(node, change)
 
@@ -67,10 +67,10 @@ def together_with_all(node: Node) -> None:
     """Every member of a joint view is said to have come along."""
 
     def tell_view(original: Any, now: int, local: Any, name: Any, group: Any, *told: Any) -> Any:
-        old, together, cause = told
+        old, together, cause, moved = told
         if cause == Cause.NETWORK:
             together = group.sessions()
-        return original(now, local, name, group, old, together, cause)
+        return original(now, local, name, group, old, together, cause, moved)
 
     swap(node.groups, "_tell_view", tell_view)
 
@@ -88,8 +88,8 @@ def network_as_leave(node: Node) -> None:
     """Sessions lost or found by the network are said to have left by their own wish."""
 
     def tell_view(original: Any, *arguments: Any) -> Any:
-        cause = Cause.LEAVE if arguments[-1] == Cause.NETWORK else arguments[-1]
-        return original(*arguments[:-1], cause)
+        *rest, cause, moved = arguments
+        return original(*rest, Cause.LEAVE if cause == Cause.NETWORK else cause, moved)
 
     swap(node.groups, "_tell_view", tell_view)
 
@@ -98,8 +98,8 @@ def join_as_network(node: Node) -> None:
     """A session that joins is said to have come by a merge."""
 
     def tell_view(original: Any, *arguments: Any) -> Any:
-        cause = Cause.NETWORK if arguments[-1] == Cause.JOIN else arguments[-1]
-        return original(*arguments[:-1], cause)
+        *rest, cause, moved = arguments
+        return original(*rest, Cause.NETWORK if cause == Cause.JOIN else cause, moved)
 
     swap(node.groups, "_tell_view", tell_view)
 

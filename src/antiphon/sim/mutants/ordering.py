@@ -160,10 +160,10 @@ def own_past_forgotten(node: Node) -> None:
 
     def change(ring: Ring) -> None:
         def stamp(original: Any, *arguments: Any) -> None:
-            ring._session_past.clear()
+            ring.stamping._past.clear()
             original(*arguments)
 
-        swap(ring, "_stamp", stamp)
+        swap(ring.stamping, "stamp", stamp)
 
     on_ring(node, change)
 
@@ -208,8 +208,8 @@ def unreliable_in_part(node: Node) -> None:
 
 
 def _add_with_noise(assembly: Assembly) -> Any:
-    def add(original: Any, now: int, sender: Any, piece: Any) -> Bundle | None:
-        bundle: Bundle | None = original(now, sender, piece)
+    def add(original: Any, now: int, sender: Any, piece: Any, *segment: int) -> Bundle | None:
+        bundle: Bundle | None = original(now, sender, piece, *segment)
         partial = assembly._unreliable.get((sender, piece.session, piece.number))
         if bundle is not None or partial is None or partial.last is None:
             return bundle
@@ -217,7 +217,7 @@ def _add_with_noise(assembly: Assembly) -> Any:
         for index in range(partial.last.index):
             if index not in partial.parts:
                 hole = msgspec.structs.replace(piece, flags=0, index=index, data=b"\xff" * size)
-                bundle = original(now, sender, hole)
+                bundle = original(now, sender, hole, *segment)
         return bundle
 
     return add

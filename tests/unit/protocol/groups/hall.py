@@ -161,7 +161,7 @@ class Hall:
             self._sequence[config] += 1
             bundle.sequence = bundle.stamp = self._sequence[config]
         if bundle.control:
-            self._changes[config] = bundle.sequence
+            self._changes[config] = bundle.position
         for daemon in self.daemons.values():
             if daemon.config == config:
                 daemon.tell(Delivered(bundle, False))

@@ -14,6 +14,7 @@ from antiphon.core.effects import (
     Transitional,
 )
 from antiphon.core.ids import ConfigId, Configuration, private_group
+from antiphon.core.positions import position
 from antiphon.core.service import Service
 from antiphon.wire.body import letters, pack_body
 from antiphon.wire.control import LeaveGroup, pack_group_change
@@ -252,11 +253,13 @@ def test_an_unreliable_message_of_another_view_is_lost() -> None:
     hall.send(21, "alpha", service=Service.UNRELIABLE, payload=b"in time")
     hall.open(12)
     hall.join(12, "alpha")
-    late = Bundle(member(2), 21, 2, 1, Service.UNRELIABLE, body=b"", after_change=HALL_STATES + 2)
+    late = Bundle(
+        member(2), 21, 2, 1, Service.UNRELIABLE, body=b"", after_change=position(HALL_STATES + 2, 0)
+    )
     late.body = pack_body((("alpha",),), (0,), (0,), (b"late",))
     hall.daemons[1].tell(Delivered(late, False))
     assert hall.payloads(11) == [b"in time"]
-    late.after_change += 1
+    late.after_change = position(HALL_STATES + 3, 0)
     hall.daemons[1].tell(Delivered(late, False))
     assert hall.payloads(11) == [b"in time", b"late"], "its sender had that view"
 

@@ -18,6 +18,7 @@ from antiphon.protocol.membership.membership import State
 from antiphon.wire.control import Commit, Digest, Hello, Propose, Ready
 from antiphon.wire.control import State as StateMessage
 from tests.unit.protocol.membership.test_membership import (
+    NOTHING,
     SETTINGS,
     Machine,
     config_of,
@@ -47,11 +48,11 @@ class Coordinator(Machine):
         return self.membership.handle(self.now, event)
 
     def hold(self) -> list[Word]:
-        return self.tell(Holdings(self.attempt, (), 0, 0, ()))
+        return self.tell(Holdings(self.attempt, NOTHING, 0, 0))
 
     def state_of(self, number: int) -> list[Word]:
         base = config_of(number, 1, 1)
-        return self.hear(member(number), StateMessage(self.attempt, base, (), 0, 0, ()))
+        return self.hear(member(number), StateMessage(self.attempt, base, NOTHING, 0, 0))
 
 
 def reasons(effects: list[Word], kind: Kind) -> list[str]:
@@ -204,7 +205,7 @@ def test_answers_to_an_attempt_that_a_higher_one_replaced_are_ignored() -> None:
     old = machine.accept()
     higher = Propose(config_of(1, epoch=20), (member(1), member(2)), "again")
     assert len(of_kind(machine.hear(member(1), higher), Freeze)) == 1
-    assert machine.membership.handle(machine.now, Holdings(old, (), 0, 0, ())) == []
+    assert machine.membership.handle(machine.now, Holdings(old, NOTHING, 0, 0)) == []
     assert machine.membership.handle(machine.now, Recovered(old)) == []
     assert machine.membership.handle(machine.now, Progress(old)) == []
 

@@ -15,6 +15,7 @@ from antiphon.core.effects import (
     Recover,
     Recovered,
     Send,
+    StreamHoldings,
     Trouble,
     Word,
 )
@@ -38,6 +39,8 @@ from antiphon.wire.heard import Heard
 from antiphon.wire.packet import Envelope, open_header
 
 SETTINGS = MembershipSettings()
+NOTHING = (StreamHoldings((), 0, 0, ()),)
+"""Of the one stream of a site."""
 
 
 def member(number: int, life: int = 1) -> Member:
@@ -90,7 +93,7 @@ class Machine:
         members = tuple(sorted((member(coordinator), self.me)))
         effects = self.hear(member(coordinator), Propose(config, members, "why"))
         assert [effect for effect in effects if isinstance(effect, Freeze)] == [Freeze(config)]
-        self.membership.handle(self.now, Holdings(config, (), 0, 0, ()))
+        self.membership.handle(self.now, Holdings(config, NOTHING, 0, 0))
         return config
 
 
@@ -117,7 +120,7 @@ def digest_of(machine: Machine, config: ConfigId) -> Digest:
     """What the coordinator tells: it comes from elsewhere, I from where I am."""
     mine = machine.membership.installed.id
     bases = sorted([(member(config.coordinator), config_of(1, 1, 1)), (machine.me, mine)])
-    return Digest(config, tuple(MemberState(who, base, (), 0, 0, ()) for who, base in bases))
+    return Digest(config, tuple(MemberState(who, base, NOTHING, 0, 0) for who, base in bases))
 
 
 def of_kind(effects: list[Word], kind: type) -> list[Word]:
@@ -175,10 +178,10 @@ def test_a_proposal_of_my_leader_freezes_the_stream_and_is_answered_with_my_hold
     config = config_of(1)
     propose = Propose(config, (member(1), member(2)), "why")
     assert of_kind(machine.hear(member(1), propose), Freeze) == [Freeze(config)]
-    holdings = Holdings(config, ((3, 5),), 5, 2, ((4, 4),))
+    holdings = Holdings(config, (StreamHoldings(((3, 5, 7),), 5, 7, ((4, 4),)),), 2, 5)
     answered = sent(machine.membership.handle(machine.now, holdings), StateMessage)
     base = machine.membership.installed.id
-    assert answered == [(1, StateMessage(config, base, ((3, 5),), 5, 2, ((4, 4),)))]
+    assert answered == [(1, StateMessage(config, base, holdings.streams, 2, 5))]
 
 
 @pytest.mark.parametrize(
@@ -210,7 +213,7 @@ def test_words_of_another_attempt_are_refused() -> None:
     base = machine.membership.installed.id
     assert drops(machine.hear(member(1), Digest(other, ()))) == ["other_attempt"]
     assert drops(machine.hear(member(3), Ready(other))) == ["other_attempt"]
-    state = StateMessage(other, base, (), 0, 0, ())
+    state = StateMessage(other, base, NOTHING, 0, 0)
     assert drops(machine.hear(member(3), state)) == ["other_attempt"]
 
 
@@ -225,14 +228,13 @@ def test_an_attempt_goes_from_holdings_to_install() -> None:
     config = machine.accept()
     base = machine.membership.installed.id
     states = (
-        MemberState(member(1), config_of(1, 1, 1), (), 0, 0, ()),
-        MemberState(member(2), base, (), 0, 0, ()),
+        MemberState(member(1), config_of(1, 1, 1), NOTHING, 0, 0),
+        MemberState(member(2), base, NOTHING, 0, 0),
     )
     effects = machine.hear(member(1), Digest(config, states))
     (recover,) = of_kind(effects, Recover)
     assert isinstance(recover, Recover)
     assert [who for who, _ in recover.holdings] == [member(2)], "who comes from my configuration"
-    assert recover.whole
     effects = machine.membership.handle(machine.now, Recovered(config))
     assert sent(effects, Ready) == [(1, Ready(config))]
     effects = machine.hear(member(1), Commit(config))
@@ -306,7 +308,7 @@ def test_a_coordinator_counts_silence_against_the_silent() -> None:
             woken = machine.membership.handle(machine.now, WAKEUP)
             for freeze in of_kind(woken, Freeze):
                 assert isinstance(freeze, Freeze)
-                holdings = Holdings(freeze.attempt, (), 0, 0, ())
+                holdings = Holdings(freeze.attempt, NOTHING, 0, 0)
                 effects += machine.membership.handle(machine.now, holdings)
             effects += woken
     aborts = [
@@ -326,7 +328,7 @@ def test_a_digest_of_others_than_the_members_is_refused(numbers: tuple[int, ...]
     machine = Machine(me=2)
     config = machine.accept()
     base = machine.membership.installed.id
-    states = tuple(MemberState(member(number), base, (), 0, 0, ()) for number in numbers)
+    states = tuple(MemberState(member(number), base, NOTHING, 0, 0) for number in numbers)
     effects = machine.hear(member(1), Digest(config, states))
     assert drops(effects) == ["bad_digest"]
     assert of_kind(effects, Recover) == []
@@ -362,13 +364,16 @@ def test_a_proposal_whose_epoch_leaps_to_the_end_is_refused() -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        (config_of(1, 1, 1), (), 0, 0, ()),
-        (None, ((1, 1),), 0, 0, ()),
-        (None, (), 1, 0, ()),
-        (None, (), 0, 1, ()),
-        (None, (), 0, 0, ((1, 1),)),
+        (config_of(1, 1, 1), NOTHING, 0, 0),
+        (None, (StreamHoldings(((1, 1, 1),), 0, 0, ()),), 0, 0),
+        (None, (StreamHoldings((), 1, 1, ()),), 0, 0),
+        (None, (StreamHoldings((), 0, 1, ()),), 0, 0),
+        (None, (StreamHoldings((), 0, 0, ((1, 1),)),), 0, 0),
+        (None, (), 0, 0),
+        (None, NOTHING, 1, 0),
+        (None, NOTHING, 0, 1),
     ],
-    ids=["base", "held", "complete", "stable", "early"],
+    ids=["base", "held", "known", "stamp", "early", "streams", "stable", "cursor"],
 )
 def test_a_digest_that_misquotes_me_is_refused(said: tuple[Any, ...]) -> None:
     """D4: my own entry must be what I said; a State may have been spoiled on its way."""

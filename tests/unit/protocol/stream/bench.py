@@ -16,6 +16,8 @@ from antiphon.protocol.stream.settings import StreamSettings
 from antiphon.wire.packet import Envelope, Tag, open_header, pack_config
 from antiphon.wire.ring import (
     LAST,
+    OWN,
+    PACKET_OVERHEAD,
     Piece,
     RingPacket,
     Token,
@@ -26,7 +28,7 @@ from antiphon.wire.ring import (
 )
 
 CLUSTER = 1
-SETTINGS = StreamSettings(packet_bytes=400)
+SETTINGS = StreamSettings(packet_bytes=410)
 LATENCY_US = 100
 BODY = b"0123456789"
 
@@ -142,6 +144,14 @@ def piece(
     stamp = order.pop("stamp", sequence)
     number = number or sequence
     return Piece(LAST, service, session, number, 1, 0, body, sequence, stamp, **order)
+
+
+def ring_packet(
+    sender: int, config: ConfigId, link_sequence: int, pieces: list[Piece]
+) -> RingPacket:
+    """As it is heard from another member."""
+    origin = (OWN, member(sender), 0)
+    return RingPacket(*member(sender), config, 1, link_sequence, *origin, pieces, PACKET_OVERHEAD)
 
 
 def opened(packet: bytes) -> RingPacket:

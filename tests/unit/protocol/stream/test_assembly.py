@@ -5,6 +5,7 @@ from dataclasses import replace as replaced
 import pytest
 
 from antiphon.core.errors import ConfigError
+from antiphon.core.positions import position
 from antiphon.core.service import Service
 from antiphon.protocol.stream.assembly import REMEMBERED, Assembly, DuplicateFilter
 from antiphon.protocol.stream.packing import Outbox
@@ -126,8 +127,8 @@ def test_messages_wait_behind_a_group_change_of_their_own_daemon() -> None:
     sent = [one.session for packet in broadcasts(effects) for one in packet.pieces]
     assert sent == [1, 2]
     token = passed(effects)
-    assert token.last_change == 2
-    token = Token(5, token.link_sequence, 0, flow=1, site_sequence=2, site_stamp=2, last_change=2)
+    assert token.last_change == position(2, 0)
+    token = Token(5, 1, 0, flow=1, site_sequence=2, site_stamp=2, last_change=token.last_change)
     sent = [one.session for packet in broadcasts(bench.visit(token)) for one in packet.pieces]
     assert sent == [3]
 
@@ -137,7 +138,7 @@ def test_messages_wait_for_a_group_change_that_did_not_come_yet() -> None:
     bench = Bench()
     bench.submit(session=1)
     bench.submit(session=2, control=True)
-    token = Token(2, 1, 0, site_sequence=1, site_stamp=1, last_change=1)
+    token = Token(2, 1, 0, site_sequence=1, site_stamp=1, last_change=position(1, 0))
     sent = [one.session for packet in broadcasts(bench.visit(token)) for one in packet.pieces]
     assert sent == [2]
 

@@ -20,8 +20,8 @@ def test_a_delivery_forgets_sessions_that_lie_behind() -> None:
         delivery.take()
         delivery.make_stable(sequence)
         delivery.release()
-    assert len(delivery._marks) <= MARKS_MAX + 1
-    assert delivery._links == {}
+    assert len(delivery.own.marks) <= MARKS_MAX + 1
+    assert delivery.own.gaps == {}
 
 
 def test_a_forgotten_mark_does_not_hold_up_its_session() -> None:
@@ -51,7 +51,7 @@ def test_what_was_released_is_not_kept_again() -> None:
     delivery.make_stable(1)
     delivery.release()
     delivery.add(one)
-    assert delivery.held == {} and delivery.take() == []
+    assert delivery.own.held == {} and delivery.take() == []
 
 
 def test_the_filter_forgets_sessions_that_are_silent() -> None:
@@ -81,10 +81,12 @@ def test_a_session_that_ended_leaves_nothing_in_the_ring() -> None:
     machine = Machine()
     ring = machine.stream._ring
     assert ring is not None
-    ring._session_last[7] = 3
-    ring._session_past[7] = (3, 0)
+    stamping = ring.stamping
+    stamping._last[7] = 3
+    stamping._past[7] = (3, 0)
+    stamping.reaching._sent[7] = [3]
     assert machine.tell(Forget(7)) == []
-    assert 7 not in ring._session_last and 7 not in ring._session_past
+    assert not stamping._last and not stamping._past and not stamping.reaching._sent
 
 
 def test_buffers_are_told_as_they_grow() -> None:
@@ -114,8 +116,8 @@ def test_the_end_of_a_burst_leaves_nothing_behind() -> None:
     for bench in loop.benches.values():
         ring = bench.ring
         assert ring._window.packets == {}
-        assert ring.delivery.held == {}
+        assert ring.delivery.own.held == {}
         assert ring._assembly._ordered == {}
         assert ring._assembly._unreliable == {}
         assert ring.delivery._waiting == {}
-        assert not ring.delivery.ahead
+        assert not ring.delivery.own.ahead

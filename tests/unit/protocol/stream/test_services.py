@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from antiphon.core.bundle import Bundle
+from antiphon.core.positions import position
 from antiphon.core.service import Service
 from antiphon.protocol.stream.delivery import Delivery
 from antiphon.wire.ring import Piece, Token
@@ -59,7 +60,7 @@ def test_a_causal_bundle_passes_a_blocked_agreed_one_it_does_not_know() -> None:
 def test_a_causal_bundle_waits_for_the_agreed_one_its_sender_had_delivered() -> None:
     """S4."""
     bench = blocked_bench()
-    assert arrive(bench, 3, piece(3, Service.CAUSAL, order_past=2)) == []
+    assert arrive(bench, 3, piece(3, Service.CAUSAL, order_past=position(2, 0))) == []
     assert arrive(bench, 1, piece(1)) == [1, 2, 3]
 
 
@@ -105,7 +106,7 @@ def test_causal_waits_for_what_its_own_session_sent_before() -> None:
 def test_nothing_runs_ahead_of_a_group_change_before_it(service: Service) -> None:
     """D4, D7: a view lies at the same place among all messages."""
     bench = blocked_bench()
-    assert arrive(bench, 3, piece(3, service, after_change=2)) == []
+    assert arrive(bench, 3, piece(3, service, after_change=position(2, 0))) == []
     assert arrive(bench, 1, piece(1)) == [1, 2, 3]
 
 
@@ -211,7 +212,7 @@ def test_a_place_beyond_the_order_does_not_spoil_what_i_send(link: int, wrong: P
 def test_what_i_send_comes_after_the_past_of_what_i_delivered_early(service: Service) -> None:
     """S4: cause goes through messages that themselves waited for nothing."""
     bench = Bench()
-    early = piece(7, service, early_past=4, order_past=5)
+    early = piece(7, service, early_past=4, order_past=position(5, 0))
     if service == Service.UNRELIABLE:
         early.sequence = early.stamp = 0
     bench.hear(bench.packet(1, 0 if service == Service.UNRELIABLE else 2, early))
@@ -219,4 +220,4 @@ def test_what_i_send_comes_after_the_past_of_what_i_delivered_early(service: Ser
     told = {"site_sequence": 7, "site_stamp": 7}
     (sent,) = broadcasts(bench.visit(Token(2, 2, 0, **told)))
     past = 4 if service == Service.UNRELIABLE else 7
-    assert [(one.early_past, one.order_past) for one in sent.pieces] == [(past, 5)]
+    assert [(one.early_past, one.order_past) for one in sent.pieces] == [(past, position(5, 0))]

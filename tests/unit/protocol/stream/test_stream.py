@@ -14,6 +14,7 @@ from antiphon.core.effects import (
     Recovered,
     Send,
     Settled,
+    StreamHoldings,
     Submit,
     SubmitState,
     Transitional,
@@ -21,6 +22,7 @@ from antiphon.core.effects import (
 )
 from antiphon.core.ids import NO_CONFIG, ConfigId, Configuration
 from antiphon.core.machine import WAKEUP
+from antiphon.core.positions import position
 from antiphon.core.service import Service
 from antiphon.core.trace import Kind, Level
 from antiphon.protocol.stream.pull import fragment_bytes
@@ -28,8 +30,16 @@ from antiphon.protocol.stream.stream import FORETASTE_MAX, State, Stream
 from antiphon.wire.control import Hurry, RecoveryData, RecoveryRequest, read_control
 from antiphon.wire.heard import Heard, HeardPacket, HeardToken
 from antiphon.wire.packet import Envelope, open_header
-from antiphon.wire.ring import RingPacket, Token
-from tests.unit.protocol.stream.bench import BODY, CLUSTER, SETTINGS, bundle, member, piece
+from antiphon.wire.ring import Token
+from tests.unit.protocol.stream.bench import (
+    BODY,
+    CLUSTER,
+    SETTINGS,
+    bundle,
+    member,
+    piece,
+    ring_packet,
+)
 
 OLD = ConfigId(1, *member(1), 1)
 NEXT = ConfigId(2, *member(1), 2)
@@ -59,7 +69,7 @@ class Machine:
     ) -> None:
         """A packet of another member with these bundles in it."""
         pieces = [piece(sequence, service) for sequence in sequences]
-        packet = RingPacket(*member(sender), OLD, 1, link, pieces)
+        packet = ring_packet(sender, OLD, link, pieces)
         self.tell(HeardPacket(packet, b"raw"))
 
     def freeze(self, attempt: ConfigId = NEXT) -> Holdings:
@@ -67,14 +77,16 @@ class Machine:
         assert isinstance(holdings, Holdings)
         return holdings
 
-    def recover(self, *told: tuple[int, Holdings], whole: bool = False) -> list[Word]:
+    def recover(self, *told: tuple[int, Holdings]) -> list[Word]:
         attempt = told[0][1].attempt
         holdings = tuple((member(number), one) for number, one in told)
-        return self.tell(Recover(attempt, whole, holdings))
+        return self.tell(Recover(attempt, holdings))
 
 
-def held(*runs: tuple[int, int], complete: int = 0, stable: int = 0, early: Runs = ()) -> Holdings:
-    return Holdings(NEXT, runs, complete, stable, early)
+def held(*runs: tuple[int, int], known: int = 0, stable: int = 0, early: Runs = ()) -> Holdings:
+    """Of the one stream of a site, where stamps are sequences."""
+    stamped = tuple((first, last, last) for first, last in runs)
+    return Holdings(NEXT, (StreamHoldings(stamped, known, known, early),), stable, 0)
 
 
 def requests(effects: list[Word]) -> list[tuple[int, RecoveryRequest]]:
@@ -111,7 +123,22 @@ def data(sequence: int, body: bytes = BODY, **changed: int) -> RecoveryData:
     order = (sequence, changed.pop("stamp", sequence), 0, 0, 0, 0)
     index, fragments = changed.pop("index", 0), changed.pop("fragments", 1)
     return RecoveryData(
-        NEXT, OLD, member(1), 1, sequence, 1, 4, False, False, order, index, fragments, body
+        NEXT,
+        OLD,
+        member(1),
+        1,
+        sequence,
+        1,
+        4,
+        False,
+        False,
+        order,
+        0,
+        (),
+        (),
+        index,
+        fragments,
+        body,
     )
 
 
@@ -130,7 +157,9 @@ def test_a_frozen_stream_tells_what_it_holds() -> None:
     machine.hear(1, 3, 4)
     machine.hear(1, 4, 6, service=Service.RELIABLE)
     holdings = machine.freeze()
-    assert holdings == Holdings(NEXT, ((1, 2), (4, 4), (6, 6)), 2, 0, ((6, 6),))
+    expected = held((1, 2), (4, 4), (6, 6), known=2, early=((6, 6),))
+    expected.cursor = position(2, 0)
+    assert holdings == expected
     assert machine.stream.state == State.FROZEN
 
 
@@ -138,10 +167,10 @@ def test_a_frozen_stream_takes_nothing_more_of_its_configuration() -> None:
     """What it told is the truth until the install."""
     machine = Machine()
     machine.freeze()
-    packet = RingPacket(*member(1), OLD, 1, 1, [piece(1)])
+    packet = ring_packet(1, OLD, 1, [piece(1)])
     assert drops(machine.tell(HeardPacket(packet, b"raw"))) == ["frozen"]
     assert drops(machine.tell(HeardToken(member(1), OLD, Token(2)))) == ["frozen"]
-    assert machine.freeze(LATER).held == ()
+    assert machine.freeze(LATER).streams[0].held == ()
 
 
 def test_a_frozen_stream_sends_nothing() -> None:
@@ -153,11 +182,11 @@ def test_a_frozen_stream_sends_nothing() -> None:
 
 def test_packets_of_another_configuration_are_dropped() -> None:
     machine = Machine()
-    packet = RingPacket(*member(1), LATER, 1, 1, [piece(1)])
+    packet = ring_packet(1, LATER, 1, [piece(1)])
     assert drops(machine.tell(HeardPacket(packet, b"raw"))) == ["other_configuration"]
     assert drops(machine.tell(HeardToken(member(1), LATER, Token(2)))) == ["other_configuration"]
     assert drops(machine.tell(Heard(member(1), Hurry(LATER)))) == ["other_configuration"]
-    request = RecoveryRequest(NEXT, OLD, 0, ((1, 1),))
+    request = RecoveryRequest(NEXT, OLD, 0, 0, ((1, 1),))
     assert drops(machine.tell(Heard(member(1), request))) == ["other_configuration"]
     assert drops(machine.tell(Heard(member(1), data(1)))) == ["other_configuration"]
 
@@ -174,7 +203,7 @@ def test_what_is_missing_is_asked_from_those_who_hold_it() -> None:
     machine.hear(1, 1, 1)
     mine = machine.freeze()
     effects = machine.recover((2, mine), (3, held((2, 3), (5, 5))))
-    assert requests(effects) == [(3, RecoveryRequest(NEXT, OLD, 0, ((2, 3), (5, 5))))]
+    assert requests(effects) == [(3, RecoveryRequest(NEXT, OLD, 0, 0, ((2, 3), (5, 5))))]
     assert machine.tell(Heard(member(3), data(2))) == [Progress(NEXT)]
     assert machine.tell(Heard(member(3), data(5))) == [Progress(NEXT)]
     assert machine.tell(Heard(member(3), data(3))) == [Recovered(NEXT)]
@@ -187,7 +216,7 @@ def test_what_does_not_come_is_asked_for_again() -> None:
     machine.tell(Heard(member(3), data(1)))
     machine.now = machine.stream.deadline()
     effects = machine.stream.handle(machine.now, WAKEUP)
-    assert requests(effects) == [(3, RecoveryRequest(NEXT, OLD, 0, ((2, 2),)))]
+    assert requests(effects) == [(3, RecoveryRequest(NEXT, OLD, 0, 0, ((2, 2),)))]
 
 
 def test_a_large_bundle_is_fetched_in_fragments_and_goes_on_where_it_stopped() -> None:
@@ -211,10 +240,10 @@ def test_a_holder_answers_with_what_it_has_in_packets_that_fit() -> None:
     machine = Machine()
     size = fragment_bytes(SETTINGS.packet_bytes)
     pieces = [piece(1, body=bytes(10)), piece(3, body=bytes(2 * size + 1))]
-    packet = RingPacket(*member(1), OLD, 1, 1, pieces)
+    packet = ring_packet(1, OLD, 1, pieces)
     machine.tell(HeardPacket(packet, b"raw"))
     machine.freeze()
-    request = RecoveryRequest(NEXT, OLD, 0, ((1, 3),))
+    request = RecoveryRequest(NEXT, OLD, 0, 0, ((1, 3),))
     effects = machine.tell(Heard(member(3), request))
     assert [(one.order[0], one.index, one.fragments) for one in answers(effects)] == [
         (1, 0, 1),
@@ -224,7 +253,7 @@ def test_a_holder_answers_with_what_it_has_in_packets_that_fit() -> None:
     ]
     packets = [effect.packet for effect in effects if isinstance(effect, Send)]
     assert max(map(len, packets)) <= SETTINGS.packet_bytes
-    again = machine.tell(Heard(member(3), RecoveryRequest(NEXT, OLD, 2, ((3, 3),))))
+    again = machine.tell(Heard(member(3), RecoveryRequest(NEXT, OLD, 0, 2, ((3, 3),))))
     assert [one.index for one in answers(again)] == [2]
 
 
@@ -234,7 +263,7 @@ def test_an_answer_is_bounded_whatever_was_asked() -> None:
     for link in range(1, 101):
         machine.hear(1, link, link)
     machine.freeze()
-    request = RecoveryRequest(NEXT, OLD, 0, ((1, 1 << 20),))
+    request = RecoveryRequest(NEXT, OLD, 0, 0, ((1, 1 << 20),))
     assert len(machine.tell(Heard(member(3), request))) == SETTINGS.pull_fragments
 
 
@@ -260,8 +289,8 @@ def test_if_everybody_comes_along_nothing_is_transitional() -> None:
     machine = Machine()
     machine.hear(1, 2, 2)
     mine = machine.freeze()
-    others = held((1, 1), complete=1)
-    machine.recover((1, others), (2, mine), (3, others), whole=True)
+    others = held((1, 1), known=1)
+    machine.recover((1, others), (2, mine), (3, others))
     machine.tell(Heard(member(1), data(1)))
     effects = machine.install(NEXT, 1, 2, 3)
     assert delivered(effects) == [(1, False), (2, False)]
@@ -273,7 +302,7 @@ def test_a_safe_bundle_that_is_not_known_stable_turns_the_configuration() -> Non
     machine.hear(1, 1, 1)
     machine.hear(1, 2, 2, service=Service.SAFE)
     mine = machine.freeze()
-    machine.recover((2, mine), (3, held((1, 2), complete=2)))
+    machine.recover((2, mine), (3, held((1, 2), known=2)))
     assert delivered(machine.install(NEXT, 2, 3)) == [(2, True)]
 
 
@@ -283,7 +312,7 @@ def test_a_safe_bundle_that_another_knows_stable_stays_regular() -> None:
     machine.hear(1, 1, 1)
     machine.hear(1, 2, 2, service=Service.SAFE)
     mine = machine.freeze()
-    machine.recover((2, mine), (3, held(complete=2, stable=2)))
+    machine.recover((2, mine), (3, held(known=2, stable=2)))
     assert delivered(machine.install(NEXT, 2, 3)) == [(2, False)]
 
 
@@ -294,14 +323,14 @@ def test_what_i_pledged_in_one_attempt_i_deliver_in_the_next() -> None:
     mine = machine.freeze()
     assert machine.recover((2, mine), (3, held((2, 2), early=((2, 2),)))) == [Recovered(NEXT)]
     again = machine.freeze(LATER)
-    assert again.early == ((2, 2),)
+    assert again.streams[0].early == ((2, 2),)
 
 
 def test_a_packet_of_the_configuration_i_am_ready_for_is_evidence_and_is_kept() -> None:
     machine = Machine()
     mine = machine.freeze()
     machine.recover((2, mine))
-    packet = RingPacket(*member(1), NEXT, 1, 1, [piece(1)])
+    packet = ring_packet(1, NEXT, 1, [piece(1)])
     assert machine.tell(HeardPacket(packet, b"raw")) == [Evidence(NEXT)]
     assert delivered(machine.install(NEXT, 1, 2)) == [(1, False)]
 
@@ -312,7 +341,7 @@ def test_few_packets_are_kept_for_a_configuration_to_come() -> None:
     mine = machine.freeze()
     machine.recover((2, mine))
     for link in range(1, FORETASTE_MAX + 50):
-        packet = RingPacket(*member(1), NEXT, 1, link, [piece(link)])
+        packet = ring_packet(1, NEXT, link, [piece(link)])
         assert machine.tell(HeardPacket(packet, b"raw")) == [Evidence(NEXT)]
     assert len(delivered(machine.install(NEXT, 1, 2))) == FORETASTE_MAX
 
@@ -320,7 +349,7 @@ def test_few_packets_are_kept_for_a_configuration_to_come() -> None:
 def test_nothing_is_kept_for_an_attempt_i_am_not_ready_for() -> None:
     machine = Machine()
     machine.freeze()
-    packet = RingPacket(*member(1), NEXT, 1, 1, [piece(1)])
+    packet = ring_packet(1, NEXT, 1, [piece(1)])
     assert drops(machine.tell(HeardPacket(packet, b"raw"))) == ["other_configuration"]
 
 
@@ -391,7 +420,7 @@ def test_group_state_goes_before_everything() -> None:
 def test_a_stream_that_never_ran_holds_nothing() -> None:
     me = member(2)
     stream = Stream(me, SETTINGS, Envelope(CLUSTER, me), Level.OFF)
-    assert stream.handle(0, Freeze(NEXT)) == [Holdings(NEXT, (), 0, 0, ())]
+    assert stream.handle(0, Freeze(NEXT)) == [Holdings(NEXT, (), 0, 0)]
 
 
 def test_fragments_that_contradict_each_other_make_no_bundle() -> None:

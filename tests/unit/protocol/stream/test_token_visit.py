@@ -4,6 +4,7 @@ import pytest
 
 from antiphon.core.effects import Broadcast, Delivered, Emit, Send, Stamped
 from antiphon.core.ids import NOBODY, DaemonId
+from antiphon.core.positions import position
 from antiphon.core.service import Service
 from antiphon.core.trace import Kind, Level
 from antiphon.wire.ring import REQUESTS_MAX, Token
@@ -205,7 +206,7 @@ def test_a_packet_is_discarded_when_two_visits_in_a_row_show_it_at_everybody() -
     assert 1 in bench.ring._window.packets
     bench.visit(Token(5, 1, 1, site_sequence=1, site_stamp=1, site_aru=1))
     assert bench.ring._window.packets == {}
-    assert bench.ring.delivery.held == {}
+    assert bench.ring.delivery.own.held == {}
 
 
 def test_safe_waits_for_two_visits_that_cover_it() -> None:
@@ -257,7 +258,7 @@ def test_packet_repair_and_stability_take_one_token() -> None:
     assert repeats == [1, 1] or repeats == [1, 2]
     for number in loop.benches:
         assert [one.sender for one in loop.delivered[number]] == [member(1)]
-        assert loop.benches[number].ring.delivery.held == {}
+        assert loop.benches[number].ring.delivery.own.held == {}
 
 
 def test_the_past_of_a_bundle_is_what_its_daemon_delivered_and_its_session_sent() -> None:
@@ -278,9 +279,10 @@ def test_the_past_of_a_bundle_is_what_its_daemon_delivered_and_its_session_sent(
         )
     }
     first = by_session[1][0][0]
+    ordered = position(first, 0)
     assert by_session[1][0] == (first, 1, 0)
-    assert by_session[1][1][1:] == (1, first), "behind its session's agreed one"
-    assert by_session[1][2][1:] == (by_session[1][1][0], first)
+    assert by_session[1][1][1:] == (1, ordered), "behind its session's agreed one"
+    assert by_session[1][2][1:] == (by_session[1][1][0], ordered)
     assert by_session[2][0][1:] == (1, 0), "another session does not know of it"
 
 
