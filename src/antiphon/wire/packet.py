@@ -44,11 +44,11 @@ class Tag(IntEnum):
     COMMIT = 21
     RECOVERY_REQUEST = 22
     RECOVERY_DATA = 23
-    SITE_STATE = 24
-    SITE_READY = 25
-    GREETING = 26
-    SITE_REPORT = 27
-    RELAYED = 28
+    SITE_STATE = 25
+    SITE_READY = 26
+    GREETING = 27
+    SITE_REPORT = 28
+    RELAYED = 29
 
 
 class Envelope:

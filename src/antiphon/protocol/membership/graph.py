@@ -1,6 +1,7 @@
 """Ways between leaders: a pure picture of edges with a weight in each direction.
 
-From the same edges everybody computes the same ways; of equally cheap ones the lowest.
+From the same edges everybody computes the same ways: of equally cheap ones that with the fewest
+nodes, then the lowest, as links/overlay.py chooses its trees.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,6 +14,9 @@ Graph = Mapping[int, Mapping[int, int]]
 Path = tuple[int, ...]
 """From the first node to the last, both among them."""
 
+
+Way = tuple[int, int, Path]
+"""What it costs, how many nodes it has, and which; the lowest is taken."""
 
 Node = TypeVar("Node", bound=int)
 
@@ -31,17 +35,18 @@ def reachable(graph: Mapping[Node, Iterable[Node]], start: Node) -> frozenset[No
 
 def paths(graph: Graph, start: int) -> dict[int, tuple[int, Path]]:
     """The cheapest way from `start` to each that it reaches, and what it costs."""
-    best: dict[int, tuple[int, Path]] = {start: (0, (start,))}
+    first: Way = (0, 1, (start,))
+    best = {start: first}
     done: dict[int, tuple[int, Path]] = {}
-    waiting = [best[start]]
+    waiting = [first]
     while waiting:
-        cost, path = heappop(waiting)
+        cost, length, path = heappop(waiting)
         node = path[-1]
         if node in done:
             continue
         done[node] = (cost, path)
         for neighbour, weight in graph.get(node, {}).items():
-            way = (cost + weight, (*path, neighbour))
+            way: Way = (cost + weight, length + 1, (*path, neighbour))
             if neighbour not in done and (neighbour not in best or way < best[neighbour]):
                 best[neighbour] = way
                 heappush(waiting, way)

@@ -190,7 +190,7 @@ class Membership:
         match message:
             case Propose():
                 return self._hear_propose(now, sender, message)
-            case Digest() if message.party:
+            case Digest() if message.party or self._chair is None:
                 return self._hear_digest(now, sender, message)
             case Commit(config):
                 return self._hear_commit(now, sender, config)
@@ -443,10 +443,9 @@ class Membership:
 
     def _hear_commit(self, now: Instant, sender: Member, config: ConfigId) -> list[Word]:
         attempt = self._attempt
-        if attempt is not None and config == attempt.id:
-            above = attempt.coordinator if self._chair is not None else attempt.leader
-            if sender != above:
-                return self._drop(now, sender, "false_coordinator")
+        leader = self.installed.segment_of(self._me)[0] if attempt is None else attempt.leader
+        if sender not in (leader, coordinator_of(config)):
+            return self._drop(now, sender, "false_coordinator")
         return self._take_commit(now, config)
 
     def _take_commit(self, now: Instant, config: ConfigId) -> list[Word]:

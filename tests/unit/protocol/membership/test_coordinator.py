@@ -52,7 +52,7 @@ class Coordinator(Machine):
 
     def state_of(self, number: int) -> list[Word]:
         base = config_of(number, 1, 1)
-        return self.hear(member(number), StateMessage(self.attempt, base, NOTHING, 0, 0))
+        return self.hear(member(number), StateMessage(self.attempt, base, 0, NOTHING, 0, 0))
 
 
 def reasons(effects: list[Word], kind: Kind) -> list[str]:
@@ -203,7 +203,7 @@ def test_progress_keeps_an_attempt_alive() -> None:
 def test_answers_to_an_attempt_that_a_higher_one_replaced_are_ignored() -> None:
     machine = Machine(me=2)
     old = machine.accept()
-    higher = Propose(config_of(1, epoch=20), (member(1), member(2)), "again")
+    higher = Propose(config_of(1, epoch=20), ((member(1), member(2)),), (), "again")
     assert len(of_kind(machine.hear(member(1), higher), Freeze)) == 1
     assert machine.membership.handle(machine.now, Holdings(old, NOTHING, 0, 0)) == []
     assert machine.membership.handle(machine.now, Recovered(old)) == []
@@ -213,7 +213,7 @@ def test_answers_to_an_attempt_that_a_higher_one_replaced_are_ignored() -> None:
 def test_a_repeated_proposal_changes_nothing() -> None:
     machine = Machine(me=2)
     config = machine.accept()
-    propose = Propose(config, (member(1), member(2)), "why")
+    propose = Propose(config, ((member(1), member(2)),), (), "why")
     assert machine.hear(member(1), propose) == []
     assert machine.membership.state == State.COLLECT
 

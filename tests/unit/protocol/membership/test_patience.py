@@ -128,7 +128,7 @@ def test_hellos_keep_their_distance() -> None:
 
 
 def state(base: ConfigId = CONFIG) -> State:
-    return State(CONFIG, base, (), 0, 0)
+    return State(CONFIG, base, 0, (), 0, 0)
 
 
 def test_a_collection_is_complete_with_the_last_member() -> None:
