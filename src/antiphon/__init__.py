@@ -7,7 +7,7 @@ package, or a room of it, costs nothing else.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from antiphon.client import blocking
+    from antiphon.client import blocking, spread
     from antiphon.client.aio import Session, connect
     from antiphon.client.errors import (
         Disconnected,
@@ -64,6 +64,7 @@ __all__ = [
     "ViewId",
     "blocking",
     "connect",
+    "spread",
 ]
 
 _HOMES = {
@@ -81,8 +82,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name == "blocking":
-        found: Any = import_module("antiphon.client.blocking")
+    if name in ("blocking", "spread"):
+        found: Any = import_module(f"antiphon.client.{name}")
     else:
         homes = [home for home, names in _HOMES.items() if name in names.split()]
         if not homes:

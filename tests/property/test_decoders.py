@@ -95,8 +95,8 @@ def test_a_well_formed_tree_of_other_values_is_refused_or_understood(
         fields = msgspec.msgpack.decode(example.raw[head:])
     except msgspec.DecodeError:
         fields = [0]  # a token: packed by hand
-    at = data.draw(st.integers(0, len(fields) - 1))
-    fields[at] = data.draw(trees())
+    at = data.draw(st.integers(0, len(fields)))
+    fields[at : at + 1] = [data.draw(trees())]  # in place of one, or one too many
     feed(example, example.raw[:head] + msgspec.msgpack.encode(fields))
 
 

@@ -26,6 +26,8 @@ from tests.real.stage import (
 )
 
 DRAINED = 5_000
+TOKEN_LOSS_S = 10.0
+"""Of PATIENT daemons."""
 
 
 def assert_refused(tried: subprocess.CompletedProcess[str], *words: str) -> None:
@@ -142,6 +144,26 @@ def test_a_stopping_daemon_sends_what_it_has_accepted(tmp_path: Path) -> None:
         run(main())
         process = cluster.daemon("one").process
         assert process is not None and process.wait(PATIENCE_S) == 0
+
+
+def test_a_daemon_that_stops_is_not_waited_for(tmp_path: Path) -> None:
+    """It says so. Silence would be noticed only when these patient daemons lose the token."""
+
+    async def main() -> None:
+        survivors = [await antiphon.connect(cluster.addresses[place]) for place in (1, 2)]
+        for session in survivors:
+            await together(session, 3)
+        began = time.monotonic()
+        cluster.signal("one", signal.SIGTERM)
+        for session in survivors:
+            await together(session, 2)
+        assert time.monotonic() - began < TOKEN_LOSS_S
+        assert "view: {two, three}: one has left" in cluster.daemon("two").log.read_text()
+        for session in survivors:
+            await session.close()
+
+    with LocalCluster(3, tmp_path, extra=PATIENT) as cluster:
+        run(main())
 
 
 def test_a_flooding_client_does_not_keep_a_daemon_from_stopping(tmp_path: Path) -> None:

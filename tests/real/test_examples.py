@@ -143,7 +143,8 @@ def test_a_daemon_that_is_not_there_is_one_line(name: str) -> None:
 
 def test_every_example_is_here_and_fits_a_screen() -> None:
     assert EXAMPLES == {
-        *("chat", "replicated_counter", "work_queue", "priority", "blocking_client")
+        *("chat", "replicated_counter", "work_queue", "priority", "blocking_client"),
+        "spread_client",
     }
     for name in EXAMPLES:
         lines = (ROOT / "examples" / f"{name}.py").read_text().splitlines()

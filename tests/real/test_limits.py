@@ -2,18 +2,21 @@
 
 import asyncio
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import antiphon
 from antiphon import Cause, Message, Session, View
 from antiphon.tools.cluster import LocalCluster
-from antiphon.wire.client import Close, Query
+from antiphon.wire.client import Close, Query, pack_frame
 from tests.real.rawclient import RawClient
 from tests.real.stage import PATIENT, drops, messages, run, together, until
 
 SESSIONS, TEAMS = 300, 30
 GROUPS = 1_000
 FILES = 48
+AHEAD_MAX = 200
+"""Messages of a sender that its receiver has not taken yet."""
 
 SMALL_BACKLOG = '[limits]\nbacklog = 500\nbacklog_bytes = "1MiB"\n'
 FEW_FILES = ("sh", "-c", f'ulimit -n {FILES}; exec "$@"', "sh")
@@ -30,6 +33,7 @@ async def client_counts(session: Session) -> dict[str, int]:
 
 def test_a_client_that_stops_reading_is_cut_off_and_the_others_go_on(tmp_path: Path) -> None:
     count = 8_000
+    ahead = asyncio.Semaphore(AHEAD_MAX)
 
     async def main() -> None:
         receiver = await antiphon.connect(cluster.addresses[1])
@@ -52,9 +56,8 @@ def test_a_client_that_stops_reading_is_cut_off_and_the_others_go_on(tmp_path: P
 
     async def send(sender: Session) -> None:
         for number in range(count):
+            await ahead.acquire()  # the receiver lives here too, and must not be slow
             await sender.multicast("g", number.to_bytes(4) + bytes(1_000))
-            if number % 50 == 0:
-                await asyncio.sleep(0.001)  # the receiver lives here too, and must not be slow
 
     async def in_group(session: Session, wanted: int) -> bool:
         groups: dict[str, int] = (await session.query("groups"))["groups"]
@@ -69,6 +72,7 @@ def test_a_client_that_stops_reading_is_cut_off_and_the_others_go_on(tmp_path: P
             event = await session.receive()
             if isinstance(event, Message):
                 got.append(event)
+                ahead.release()
             elif isinstance(event, View):
                 view = event
                 members.append(len(view.members))
@@ -90,14 +94,11 @@ def test_a_client_that_asks_and_never_reads_is_cut_off(tmp_path: Path) -> None:
                 flood.cancel()
 
     async def ask_on(greedy: RawClient) -> None:
-        question = Query(1, "status", {})
-        while True:
-            try:
-                for _ in range(100):
-                    greedy.say(question)
-            except OSError:
-                pass  # full, or cut off
-            await asyncio.sleep(0.001)
+        questions = 100 * pack_frame(Query(1, "status", {}))
+        loop = asyncio.get_running_loop()
+        with suppress(OSError):  # it is cut off
+            while True:
+                await loop.sock_sendall(greedy.socket, questions)
 
     async def is_cut_off(session: Session) -> bool:
         return (await client_counts(session)).get("closed: slow") == 1

@@ -15,6 +15,8 @@ from antiphon.tools.cluster import LocalCluster
 from tests.real.stage import PATIENT, drops, edit, message, run, together, until
 
 LAST = b"last"
+AHEAD_MAX = 500
+"""Messages that are sent and not received."""
 
 
 class Load:
@@ -24,6 +26,7 @@ class Load:
         self.views: list[View] = []
         self.received = 0
         self._running = True
+        self._ahead = asyncio.Semaphore(AHEAD_MAX)
         self._sender = sender
         self._receiver = receiver
         self._tasks = [asyncio.create_task(self._send()), asyncio.create_task(self._receive())]
@@ -32,9 +35,8 @@ class Load:
         for number in itertools.count():
             if not self._running:
                 break
+            await self._ahead.acquire()
             await self._sender.multicast("g", number.to_bytes(4) + bytes(200))
-            if number % 50 == 0:
-                await asyncio.sleep(0.001)
         await self._sender.multicast("g", LAST)
 
     async def _receive(self) -> None:
@@ -48,6 +50,7 @@ class Load:
                     return
                 assert int.from_bytes(event.payload[:4]) == self.received
                 self.received += 1
+                self._ahead.release()
 
     async def some_more(self) -> None:
         """The load has gone on from here."""

@@ -16,6 +16,7 @@ class Code(NamedTuple):
 
 
 LIBRARY = "use the client library, and the same version on both sides"
+SPREAD_LIBRARY = "use a library of Spread 3.1 to 5, or antiphon.spread"
 HARMLESS = "nothing: it is harmless unless it goes on for long"
 
 REFUSALS: dict[str, Code] = {
@@ -137,6 +138,31 @@ CLOSINGS: dict[str, Code] = {
     ),
     "unexpected": Code(
         "a frame came that does not belong there", "The other side is not what it says.", LIBRARY
+    ),
+    "no_service": Code(
+        "a Spread client sent something that is neither a message nor a request",
+        "The type of a message has exactly one bit of a service, or of join, leave and kill.",
+        SPREAD_LIBRARY,
+    ),
+    "two_services": Code(
+        "a Spread client asked for two things at once",
+        "The type of a message has exactly one bit of a service, or of join, leave and kill.",
+        SPREAD_LIBRARY,
+    ),
+    "foreign_sender": Code(
+        "a Spread client sent in the name of another",
+        "A message names the private group of its own session as its sender.",
+        SPREAD_LIBRARY,
+    ),
+    "groups_count": Code(
+        "a Spread client sent to more than 100 groups at once",
+        "Spread's protocol allows 100 groups for a message.",
+        "send twice",
+    ),
+    "bad_hint": Code(
+        "a Spread client's message has a type that is no 16-bit number",
+        "The field holds the application's number and the byte order, and nothing else.",
+        SPREAD_LIBRARY,
     ),
 }
 
@@ -261,6 +287,41 @@ OPERATION: dict[str, Code] = {
         "A container or its configuration forbids them.",
         "run it on another machine, or in a container with more rights",
     ),
+    "already_running": Code(
+        "an emulation runs in this process",
+        "Its namespaces are named by the process.",
+        "leave it first, or use another process",
+    ),
+    "not_running": Code(
+        "the emulation does not run",
+        "It runs while it is entered by `with`.",
+        "enter it, and stay inside",
+    ),
+    "unknown_host": Code(
+        "the topology has no host of this name",
+        "A site of one host gives it its own name; several are numbered.",
+        "see `antiphon wan show TOPOLOGY`",
+    ),
+    "unknown_link": Code(
+        "the topology has no link between these two",
+        "Each direction is a link of its own; access links are SITE up and SITE down.",
+        "see `antiphon wan show TOPOLOGY`",
+    ),
+    "relay_ended": Code(
+        "the process that carries the packets has ended",
+        "It says why on its last line.",
+        "see what it said; no other may use its namespaces",
+    ),
+    "no_topology": Code(
+        "there is no topology of this name",
+        "A name is that of a preset or of a file.",
+        "use six-sites, three-sites, two-sites, or the path of a file",
+    ),
+    "bad_option": Code(
+        "an option of the preset cannot be read",
+        "Options are KEY=VALUE, with commas between them.",
+        "see `antiphon wan show --help`",
+    ),
     "disk_full": Code(
         "records were dropped because the disk is full",
         "Service goes on without them.",
@@ -381,6 +442,11 @@ DROPS: dict[str, Code] = {
     ),
     "other_configuration": Code(
         "a packet is of another configuration", "Membership is changing.", HARMLESS
+    ),
+    "other_link": Code(
+        "a packet is of a link that is no more, or not yet",
+        "A configuration has ended or begins.",
+        HARMLESS,
     ),
     "frozen": Code(
         "a packet came after its configuration was closed", "Membership is changing.", HARMLESS

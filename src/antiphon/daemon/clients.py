@@ -10,9 +10,6 @@ import socket
 import ssl
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
-
-import msgspec
 
 from antiphon.core.effects import (
     Closed,
@@ -22,29 +19,17 @@ from antiphon.core.effects import (
     Flow,
     Message,
     Notify,
-    View,
     Word,
 )
-from antiphon.core.errors import AntiphonError, DecodeError
+from antiphon.core.errors import DecodeError, UsageError
 from antiphon.core.ids import Member, SessionId
 from antiphon.core.machine import SECOND, Instant
 from antiphon.daemon.clock import clock
 from antiphon.daemon.connection import CLOSING, NEW, OPEN, TLS_HANDSHAKE, Connection, Gone
+from antiphon.daemon.dialect import Dialect, Greeting, Say
 from antiphon.daemon.listeners import Tokens, peer_of
-from antiphon.daemon.native import frame_of, request_of, version_fault
-from antiphon.wire.client import (
-    CLIENT_VERSION,
-    CLIENT_VERSION_OLDEST,
-    FRAME_BYTES_MAX,
-    Answer,
-    Close,
-    Hello,
-    Query,
-    Refuse,
-    Welcome,
-    pack_frame,
-)
-from antiphon.wire.ring import MESSAGE_BYTES_MAX
+from antiphon.daemon.native import Answerer, Native
+from antiphon.daemon.spread.spread import Spread
 
 HELLO_US = 10 * SECOND
 """A client that has not said who it is by then is in the way."""
@@ -62,23 +47,23 @@ STRANGERS_MAX = 1024
 Ask = Callable[[Word], None]
 """Hand an event to the node and carry out what it says."""
 
-Answerer = Callable[[str, Query], Any]
-"""(who asks, what) -> the answer; ValueError if there is none."""
-
 
 class Clients:
     def __init__(
         self, me: Member, name: str, epoll: select.epoll, ask: Ask, answer: Answerer
     ) -> None:
         self._me = me
-        self._name = name
         self._epoll = epoll
         self._ask = ask
-        self._answer = answer
         self.tokens = Tokens()
         self.tls: ssl.SSLContext | None = None
         self.counts: Counter[str] = Counter()
         """Refused and broken connections, by reason."""
+
+        self.native = Native(name, answer)
+        self.spread = Spread(self.counts)
+        self.spread_door: socket.socket | None = None
+        """Where nothing else is spoken: everybody may come in there, but not as an admin."""
 
         self._by_file: dict[int, Connection] = {}
         self._by_session: dict[int, Connection] = {}
@@ -92,9 +77,6 @@ class Clients:
 
         self._last_session = 0
         self.letting_in = True
-        self._last_view: tuple[object, bytes] = ((), b"")
-        self.named: Callable[[str], str] = str
-        """Puts the names of daemons in place of their ids."""
         self._spare = os.open(os.devnull, os.O_RDONLY)
         """A file to give up when there are no more."""
 
@@ -125,6 +107,9 @@ class Clients:
                 accepted.close()
                 continue
             connection = Connection(accepted, peer_of(accepted), now)
+            if listener is self.spread_door:
+                ways = self.spread.methods(True, True, bool(self.tokens))
+                connection.dialect = self.spread.dialect("", ways)
             self._by_file[connection.fileno()] = connection
             self._strangers[connection.fileno()] = connection
             self._epoll.register(connection.fileno(), select.EPOLLIN)
@@ -149,6 +134,8 @@ class Clients:
             self._lose(connection, str(gone))
         except DecodeError as error:
             self._refuse(connection, error.reason, str(error), "use the client library")
+        except UsageError as error:
+            self._refuse(connection, error.code, error.what, error.remedy)
 
     def _read(self, connection: Connection) -> None:
         is_plain = connection.state == NEW and not connection.is_private
@@ -159,69 +146,66 @@ class Clients:
         data = connection.read()
         if not data or connection.state == CLOSING:
             return
-        frames = connection.reader.feed(data)
-        connection.note_frames(len(frames))
-        for frame in frames:
-            if connection.state == OPEN:
-                request = request_of(connection.session, frame)
-                if isinstance(request, Query):
-                    self._query(connection, request)
-                else:
-                    self._ask(request)
-            elif connection.state == NEW:
-                self._let_in(connection, frame)
+        dialect = connection.dialect
+        if dialect is None:
+            dialect = connection.dialect = self._dialect(connection, data[0])
+        count = 0
+        for heard in dialect.hear(data):
+            count += 1
+            if isinstance(heard, Say):
+                self._put(connection, heard.data)
+            elif isinstance(heard, Greeting):
+                self._let_in(connection, dialect, heard)
+            else:
+                self._ask(heard)
+            if connection.state == CLOSING:
+                break
+        connection.note_requests(count)
 
-    def _let_in(self, connection: Connection, frame: object) -> None:
-        if not isinstance(frame, Hello):
-            raise DecodeError("unexpected", f"{type(frame).__name__} before Hello")
-        fault = version_fault(frame, CLIENT_VERSION_OLDEST, CLIENT_VERSION)
-        if fault:
-            self._refuse(connection, "client_version", fault, "upgrade the older one")
-            return
+    def _dialect(self, connection: Connection, first: int) -> Dialect:
+        """By the first byte. What begins like nobody's protocol our own refuses."""
+        if not self.spread.begins(first):
+            return self.native.dialect()
+        ways: tuple[str, ...] = ()
+        if not self._must_be_secured(connection):
+            is_free = self._is_known(connection)
+            ways = self.spread.methods(bool(connection.who), is_free, bool(self.tokens))
+        return self.spread.dialect(connection.address, ways)
+
+    def _let_in(self, connection: Connection, dialect: Dialect, greeting: Greeting) -> None:
         if not self.letting_in:
             what = "this daemon is being stopped"
-            self._refuse(connection, "daemon_stopping", what, "connect to another one")
-            return
-        if self.tls and not connection.is_private:
+            raise UsageError("daemon_stopping", what, "connect to another one")
+        if self._must_be_secured(connection):
             what = "this daemon speaks TLS only"
-            self._refuse(connection, "not_authenticated", what, "connect with TLS")
-            return
-        if frame.token:
-            name = self.tokens.name_of(frame.token)
+            raise UsageError("not_authenticated", what, "connect with TLS")
+        if greeting.token:
+            name = self.tokens.name_of(greeting.token)
             if not name:
-                self._refuse(connection, "bad_token", "nobody has this token", "check the token")
-                return
+                raise UsageError("bad_token", "nobody has this token", "check the token")
             connection.who = f"token:{name}"
-        if not connection.who and (self.tokens or self._asks_for_certificates):
+        if not greeting.trusted and not self._is_known(connection):
             what = "this daemon wants to know who you are"
-            self._refuse(connection, "not_authenticated", what, "give a token or a certificate")
-            return
+            raise UsageError("not_authenticated", what, "give a token or a certificate")
         self._last_session += 1
         number = self._last_session
         connection.session = number
         connection.state = OPEN
-        connection.reader.frames.limit = FRAME_BYTES_MAX
         self._strangers.pop(connection.fileno(), None)
         self._by_session[number] = connection
         who = connection.who
-        self._ask(Connect(number, frame.name, frame.priority, frame.membership, who))
+        self._ask(Connect(number, greeting.name, greeting.priority, greeting.membership, who))
         if number in self._by_session:  # the node has not refused it
             session = SessionId(self._me.daemon, self._me.incarnation, number)
-            version = min(CLIENT_VERSION, frame.newest)
-            self._put(
-                connection, pack_frame(Welcome(version, session, self._name, MESSAGE_BYTES_MAX))
-            )
+            self._put(connection, dialect.welcome(session, who))
 
-    @property
-    def _asks_for_certificates(self) -> bool:
-        return self.tls is not None and self.tls.verify_mode != ssl.CERT_NONE
+    def _must_be_secured(self, connection: Connection) -> bool:
+        return self.tls is not None and not connection.is_private
 
-    def _query(self, connection: Connection, query: Query) -> None:
-        try:
-            answer = Answer(query.number, "", self._answer(connection.who, query))
-        except (ValueError, AntiphonError) as error:
-            answer = Answer(query.number, str(error)[:4096], None)
-        self._put(connection, pack_frame(answer))
+    def _is_known(self, connection: Connection) -> bool:
+        """Or nobody asks who it is."""
+        asks_for_certificates = self.tls is not None and self.tls.verify_mode != ssl.CERT_NONE
+        return bool(connection.who) or not (self.tokens or asks_for_certificates)
 
     # Out.
 
@@ -229,28 +213,21 @@ class Clients:
         connection = self._by_session.get(notify.session)
         if connection is None:
             return
+        dialect = connection.dialect
+        assert dialect is not None, "nobody has a session before it has said a word"
         news = notify.news
         if isinstance(news, Message):
-            connection.queue(frame_of(news), True, len(news.body))
+            connection.queue(dialect.message(news), True, len(news.body))
             self._unwritten[connection.fileno()] = connection
             return
         counted = not isinstance(news, Flow | Closed)
-        frame = self._view_frame(news) if isinstance(news, View) else frame_of(news)
-        connection.queue(frame, counted)
+        connection.queue(dialect.tell(news), counted)
         self._unwritten[connection.fileno()] = connection
         if isinstance(news, Flow):
             connection.reading = news.open and self.letting_in
             self._watch(connection)
         elif isinstance(news, Closed):
             self._end(connection, news.reason)
-
-    def _view_frame(self, view: View) -> bytes:
-        """Packed once for all sessions that are told the same: a view names all its members."""
-        told = (view.group, view.id, view.together)
-        if told != self._last_view[0]:
-            named = msgspec.structs.replace(view, evidence=self.named(view.evidence))
-            self._last_view = (told, frame_of(named))
-        return self._last_view[1]
 
     def flush(self) -> None:
         """Write what the last steps have brought."""
@@ -264,6 +241,10 @@ class Clients:
     def _put(self, connection: Connection, data: bytes) -> None:
         connection.queue(data)
         self._unwritten[connection.fileno()] = connection
+
+    def _put_end(self, connection: Connection, reason: str) -> None:
+        assert connection.dialect is not None, "it has a session"
+        self._put(connection, connection.dialect.end(reason))
 
     def _write(self, connection: Connection) -> None:
         was_waiting = connection.waiting
@@ -310,7 +291,7 @@ class Clients:
     def say_goodbye(self, reason: str) -> None:
         """To everybody, before the node hears that they end."""
         for connection in self:
-            self._put(connection, pack_frame(Close(reason)))
+            self._put_end(connection, reason)
             self._by_session.pop(connection.session)
             self._close(connection)
             self._ask(Disconnect(connection.session))
@@ -328,7 +309,7 @@ class Clients:
 
     def _cut_off(self, connection: Connection) -> None:
         """The node bounds what it says to a client, but not answers and the bytes of views."""
-        self._put(connection, pack_frame(Close("slow")))
+        self._put_end(connection, "slow")
         self._end(connection, "slow")
         self._ask(Disconnect(connection.session))
 
@@ -338,8 +319,8 @@ class Clients:
             self._by_session.pop(connection.session)
             self._ask(Disconnect(connection.session))
         self._close(connection)
-        self._put(connection, pack_frame(Refuse(code, what[:4096], remedy, "")))
-        self._put(connection, pack_frame(Close(code)))
+        assert connection.dialect is not None, "it has said something"
+        self._put(connection, connection.dialect.refuse(code, what, remedy))
 
     def _lose(self, connection: Connection, why: str) -> None:
         """The other end is gone."""

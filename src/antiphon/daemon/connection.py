@@ -5,12 +5,12 @@ import ssl
 from collections import deque
 from typing import Any
 
-from antiphon.daemon.native import NativeReader
+from antiphon.daemon.dialect import Dialect
 
 READ_BYTES = 65_536
 READ_BYTES_SMALL = 8_192
-FRAMES_MANY = 64
-"""A client that sends many frames in few bytes is read in small portions: each frame costs
+REQUESTS_MANY = 64
+"""A client that asks many things in few bytes is read in small portions: each request costs
 the daemon the same, and others want their turn."""
 
 WRITE_BYTES = 262_144
@@ -33,7 +33,7 @@ class Connection:
         "who",
         "state",
         "session",
-        "reader",
+        "dialect",
         "since",
         "reading",
         "_read_bytes",
@@ -57,7 +57,9 @@ class Connection:
         self.who = who
         self.state = NEW
         self.session = 0
-        self.reader = NativeReader()
+        self.dialect: Dialect | None = None
+        """Known with the first byte."""
+
         self.since = now
         self.reading = True
         self._read_bytes = READ_BYTES
@@ -72,6 +74,16 @@ class Connection:
     def is_private(self) -> bool:
         """Nobody on the network can read it."""
         return self.socket.family == socket.AF_UNIX or isinstance(self.socket, ssl.SSLSocket)
+
+    @property
+    def address(self) -> str:
+        """Where it comes from, if that is another machine or could be."""
+        if self.socket.family == socket.AF_UNIX:
+            return ""
+        try:
+            return str(self.socket.getpeername()[0])
+        except OSError as error:
+            raise Gone(_reason(error)) from None
 
     def fileno(self) -> int:
         return self.socket.fileno()
@@ -132,13 +144,15 @@ class Connection:
                 break
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
-    def note_frames(self, count: int) -> None:
-        self._read_bytes = READ_BYTES_SMALL if count > FRAMES_MANY else READ_BYTES
+    def note_requests(self, count: int) -> None:
+        self._read_bytes = READ_BYTES_SMALL if count > REQUESTS_MANY else READ_BYTES
 
     # Out.
 
     def queue(self, data: bytes, is_news: bool = False, size: int = 0) -> None:
-        self._waiting.append(data)
+        """News without bytes are gone with what was queued before them."""
+        if data:
+            self._waiting.append(data)
         self._waiting_bytes += len(data)
         self._queued += len(data)
         if is_news:

@@ -27,7 +27,8 @@ from antiphon.wire.client import Query
 from antiphon.wire.packet import Tag
 
 TIDY_US = SECOND // 4
-"""Between looks at what has grown old."""
+"""Between looks at what has grown old. Nobody is woken up for it: it is done when there is a
+turn anyway."""
 
 Hear = Callable[[Record], None]
 """Whoever wants to know what is recorded: the log, the recorder."""
@@ -97,7 +98,7 @@ class Driver:
     def turn(self, latest: Instant) -> None:
         """Wait for something, until `latest` at most, and do what is to be done."""
         now = clock()
-        until = min(self.node.deadline(), self._tidy_at, latest)
+        until = min(self.node.deadline(), latest)
         # Rounded up: epoll counts milliseconds, and too early is a turn for nothing.
         events = self._epoll.poll(max(0, until - now + 999) // 1_000 / 1_000)
         self._note_stall(until)
@@ -123,6 +124,11 @@ class Driver:
             self._epoll.unregister(file)
             listener.close()
         self._listeners.clear()
+
+    def leave(self) -> None:
+        """Tell the other daemons; nothing is said after this."""
+        self._carry_out(self.node.leave())
+        self._flush()
 
     def close(self) -> None:
         self.stop_listening()

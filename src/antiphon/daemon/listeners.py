@@ -5,15 +5,19 @@ import os
 import socket
 import ssl
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from struct import Struct
 
 from antiphon.core.errors import ConfigError
-from antiphon.daemon.config.declaration import Clients
+from antiphon.daemon.config.addresses import Address
+from antiphon.daemon.config.declaration import AUTO, Clients, Spread
 
 BACKLOG = 512
 PEER_CREDENTIALS = Struct("3i")
+SPREAD_DIRECTORY = Path("/tmp")
+SPREAD_MODE = 0o666
+"""Spread's clients expect the socket of a port there, for everybody."""
 
 
 def listen_tcp(host: str, port: int) -> socket.socket:
@@ -49,6 +53,15 @@ def listen_unix(path: Path, mode: int) -> socket.socket:
         made.close()
         raise
     return made
+
+
+def spread_path(spread: Spread, clients: Sequence[Address]) -> Path | None:
+    """Where Spread's clients of this machine come in; None if nowhere."""
+    if not spread.enabled or not clients or not spread.unix_socket:
+        return None
+    if spread.unix_socket != AUTO:
+        return Path(spread.unix_socket)
+    return SPREAD_DIRECTORY / str(clients[0].port)
 
 
 def _answers(path: Path) -> bool:

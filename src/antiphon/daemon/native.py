@@ -1,5 +1,10 @@
 """Our own client protocol at the daemon's end: frames to events, news to frames."""
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
 from antiphon.core.effects import (
     Closed,
     Disconnect,
@@ -14,10 +19,16 @@ from antiphon.core.effects import (
     Transition,
     View,
 )
-from antiphon.core.errors import DecodeError
+from antiphon.core.errors import AntiphonError, DecodeError, UsageError
+from antiphon.core.ids import SessionId
+from antiphon.daemon.dialect import Greeting, Heard, News, Request, Say
 from antiphon.wire.client import (
+    CLIENT_VERSION,
+    CLIENT_VERSION_OLDEST,
+    FRAME_BYTES_MAX,
     HELLO_BYTES_MAX,
     MAGIC,
+    Answer,
     Close,
     FlowFrame,
     Frame,
@@ -33,14 +44,98 @@ from antiphon.wire.client import (
     Refuse,
     TransitionFrame,
     ViewFrame,
+    Welcome,
     pack_deliver,
     pack_frame,
     read_frame,
 )
+from antiphon.wire.ring import MESSAGE_BYTES_MAX
 
-News = Message | View | Joined | Transition | Left | Refused | Flow | Closed
-Request = Join | Leave | Multicast | Disconnect
 EVIDENCE_MAX = 4096
+
+Answerer = Callable[[str, Query], Any]
+"""(who asks, what) -> the answer; ValueError if there is none."""
+
+
+class Native:
+    """What all clients of this protocol have in common at one daemon."""
+
+    def __init__(self, daemon: str, answer: Answerer) -> None:
+        self.daemon = daemon
+        self.answer = answer
+        self.named: Callable[[str], str] = str
+        """Puts the names of daemons in place of their ids."""
+
+        self._last_view: tuple[object, bytes] = ((), b"")
+
+    def dialect(self) -> "NativeDialect":
+        return NativeDialect(self)
+
+    def view_frame(self, view: View) -> bytes:
+        """Packed once for all sessions that are told the same: a view names all its members."""
+        told = (view.group, view.id, view.together)
+        if told != self._last_view[0]:
+            named = msgspec.structs.replace(view, evidence=self.named(view.evidence))
+            self._last_view = (told, frame_of(named))
+        return self._last_view[1]
+
+
+class NativeDialect:
+    """One client's."""
+
+    __slots__ = ("_native", "_reader", "_session", "_version", "_who")
+
+    def __init__(self, native: Native) -> None:
+        self._native = native
+        self._reader = NativeReader()
+        self._session = 0
+        self._version = 0
+        self._who = ""
+
+    def hear(self, data: bytes) -> Iterator[Heard]:
+        for frame in self._reader.feed(data):
+            if not self._session:
+                yield self._greeting(frame)
+                continue
+            request = request_of(self._session, frame)
+            if isinstance(request, Query):
+                yield Say(self._answer(request))
+            else:
+                yield request
+
+    def _greeting(self, frame: Frame | MulticastFrame | Message) -> Greeting:
+        if not isinstance(frame, Hello):
+            raise DecodeError("unexpected", f"{type(frame).__name__} before Hello")
+        fault = version_fault(frame, CLIENT_VERSION_OLDEST, CLIENT_VERSION)
+        if fault:
+            raise UsageError("client_version", fault, "upgrade the older one")
+        self._version = min(CLIENT_VERSION, frame.newest)
+        return Greeting(frame.name, frame.priority, frame.membership, frame.token)
+
+    def _answer(self, query: Query) -> bytes:
+        try:
+            answer = Answer(query.number, "", self._native.answer(self._who, query))
+        except (ValueError, AntiphonError) as error:
+            answer = Answer(query.number, str(error)[:4096], None)
+        return pack_frame(answer)
+
+    def welcome(self, session: SessionId, who: str) -> bytes:
+        self._session = session.number
+        self._who = who
+        self._reader.frames.limit = FRAME_BYTES_MAX
+        return pack_frame(Welcome(self._version, session, self._native.daemon, MESSAGE_BYTES_MAX))
+
+    def message(self, message: Message) -> bytes:
+        return pack_deliver(message)
+
+    def tell(self, news: News) -> bytes:
+        return self._native.view_frame(news) if isinstance(news, View) else frame_of(news)
+
+    def refuse(self, code: str, what: str, remedy: str) -> bytes:
+        return pack_frame(Refuse(code, what[:EVIDENCE_MAX], remedy, "")) + self.end(code)
+
+    def end(self, reason: str) -> bytes:
+        return pack_frame(Close(reason))
 
 
 class NativeReader:
@@ -85,8 +180,6 @@ def request_of(session: int, frame: Frame | MulticastFrame | Message) -> Request
 
 def frame_of(news: News) -> bytes:
     match news:
-        case Message():
-            return pack_deliver(news)
         case View(group, id, members, together, cause, evidence):
             told = evidence[:EVIDENCE_MAX]
             return pack_frame(ViewFrame(group, id, members, together, cause, told))

@@ -2,7 +2,8 @@
 
 start    sockets first, so that what is in use is found before anything is written
 reload   other daemons, limits, rules, keys and tokens; what takes a restart is named
-stop     takes nothing more from clients, sends what it accepted, tells them, leaves
+stop     takes nothing more from clients, sends what it accepted until all others hold it, tells
+         clients and daemons, leaves
 """
 
 import gc
@@ -27,7 +28,14 @@ from antiphon.daemon.config.declaration import DaemonEntry
 from antiphon.daemon.config.reload import restart_needed
 from antiphon.daemon.datagrams import Datagrams, SocketAddress, resolve
 from antiphon.daemon.driver import Driver
-from antiphon.daemon.listeners import listen_tcp, listen_unix, read_tokens, tls_context
+from antiphon.daemon.listeners import (
+    SPREAD_MODE,
+    listen_tcp,
+    listen_unix,
+    read_tokens,
+    spread_path,
+    tls_context,
+)
 from antiphon.daemon.log import Log
 from antiphon.daemon.multicast import Reach
 from antiphon.daemon.queries import Queries
@@ -38,8 +46,8 @@ from antiphon.protocol.node import Node
 from antiphon.protocol.presets import NodeSettings
 from antiphon.records.writer import SegmentWriter
 
-DRAIN_US = 5 * SECOND
-"""How long a stopping daemon goes on sending what it accepted."""
+DRAIN_US = 2 * SECOND
+"""How long a stopping daemon waits at most until all others hold what it accepted."""
 
 USUAL_DROPS = frozenset(
     "own duplicate old_token other_configuration frozen old_incarnation other_attempt "
@@ -69,6 +77,7 @@ class Daemon:
         self.seal = _seal(config, self.me)
         self._recorder: SegmentWriter | None = None
         self._last_view: tuple[object, object] = ((), ())
+        self._spread_path: Path | None = None
         self.driver = self._make_driver()
         self._recorder = self._make_recorder()
 
@@ -79,14 +88,29 @@ class Daemon:
         driver = Driver(node, entry.name, datagrams, self.seal, self._hear, self.queries.answer)
         for listener in _open_listeners(entry, config.clients.unix_mode):
             driver.listen(listener)
+        self._open_spread_door(driver)
         if config.network.multicast is not None:
             driver.reach = Reach(config.cluster_hash(), self.me)
-        driver.clients.named = self.queries.named
+        driver.clients.native.named = self.queries.named
         self.queries.driver = driver
         self.queries.stop = self.stop
         self.queries.reload = self.reload
         self._apply(driver, config)
         return driver
+
+    def _open_spread_door(self, driver: Driver) -> None:
+        """A convenience of Spread's clients: without it they come by TCP."""
+        path = spread_path(self.config.spread, self.entry.clients)
+        if path is None:
+            return
+        try:
+            door = listen_unix(path, SPREAD_MODE)
+        except (OSError, ConfigError) as error:
+            self.log.warning("spread", f"no clients at {path}: {error}")
+            return
+        self._spread_path = path
+        driver.clients.spread_door = door
+        driver.listen(door)
 
     def _node_settings(self, config: Config) -> NodeSettings:
         settings = config.node_settings(self.entry.name)
@@ -104,6 +128,8 @@ class Daemon:
         driver.datagrams.know(addresses)
         driver.clients.tokens = tokens
         driver.clients.tls = tls
+        named = [(one.id, one.name) for one in config.daemons]
+        driver.clients.spread.load(config.spread.enabled, named, config.spread.addresses)
         driver.clients.waiting_bytes_max = config.limits.backlog_bytes + ANSWERS_BYTES_MAX
         self.queries.admins = config.clients.admin
         self.queries.names = {one.id: one.name for one in config.daemons}
@@ -156,10 +182,11 @@ class Daemon:
         try:
             while not self._stopping:
                 self.driver.turn(clock() + SECOND)
-                _drain(wake)
                 if self._reload_wanted:
                     self._reload_wanted = False
+                    _drain(wake)
                     self._try_reload()
+            _drain(wake)
             self._drain_and_leave()
         finally:
             signal.set_wakeup_fd(-1)
@@ -172,7 +199,8 @@ class Daemon:
         self._reload_wanted = True
 
     def _drain_and_leave(self) -> None:
-        """What was accepted is sent before the sessions end; then everybody is told."""
+        """What was accepted is with all others before the sessions end; then everybody is
+        told."""
         driver = self.driver
         driver.stop_listening()
         driver.clients.stop_reading()
@@ -182,10 +210,11 @@ class Daemon:
         until = clock() + GOODBYE_US
         while clock() < until:
             driver.turn(until)
+        driver.leave()
 
     def _turn_while_busy(self, until: Instant) -> None:
-        while self.driver.node.stream.busy() and clock() < until:
-            self.driver.turn(min(until, clock() + 1_000))
+        while self.driver.node.busy() and clock() < until:
+            self.driver.turn(until)
 
     def _close(self) -> None:
         record = Record(Kind.STOP, clock(), *self.me)
@@ -196,6 +225,8 @@ class Daemon:
         self.driver.close()
         if self.entry.socket:
             Path(self.entry.socket).unlink(missing_ok=True)
+        if self._spread_path is not None:
+            self._spread_path.unlink(missing_ok=True)
         self.log.info("stop", f"daemon {self.entry.name}: {record.reason}")
 
     # Reload.

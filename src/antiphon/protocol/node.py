@@ -140,6 +140,14 @@ class Node:
     def start(self, now: Instant) -> list[Word]:
         return self._run(now, deque(), self.membership.start(now))
 
+    def leave(self) -> list[Word]:
+        """The last words of this life: the others need not wait until it is missed."""
+        return self.membership.leave()
+
+    def busy(self) -> bool:
+        """Something that was submitted here is not yet known to be held by all."""
+        return self.stream.busy()
+
     def handle(self, now: Instant, event: Word | Wakeup) -> list[Word]:
         late = now - self._deadline
         if late > self.pause_us:

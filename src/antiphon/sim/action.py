@@ -13,6 +13,7 @@ JUNK = ("garbage", "other-cluster", "other-version", "old")
 VERBS: dict[str, tuple[str, ...]] = {
     # Hosts.
     "crash": ("host",),
+    "stop": ("host",),
     "dead": ("host",),
     "restart": ("host",),
     "pause": ("host", "duration"),

@@ -171,6 +171,10 @@ def _crash(world: World, action: Action) -> None:
     world.crash(_host(world, action))
 
 
+def _stop(world: World, action: Action) -> None:
+    world.leave(_host(world, action))
+
+
 def _die(world: World, action: Action) -> None:
     world.crash(_host(world, action))
     _host(world, action).dead = True
@@ -326,6 +330,7 @@ def _stall(world: World, action: Action) -> None:
 
 PERFORMERS: dict[str, Callable[[World, Action], None]] = {
     "crash": _crash,
+    "stop": _stop,
     "dead": _die,
     "restart": _restart,
     "pause": _pause,

@@ -29,6 +29,10 @@ QUEUE_US = 50_000
 
 ANY_TIMES = -1
 CLUSTER_FIELD = slice(2, 10)
+
+SEED_TAGS = tuple(tag for tag in Tag if tag <= Tag.RECOVERY_DATA)
+"""What seeds draw from when they lose or forge packets: with one more, each would give another
+run. Those that came later are for scripts only."""
 SMALLEST_BYTES = HEADER_BYTES + CONFIG_BYTES + 16
 """Shorter than every data packet: what is cut below this is refused by all."""
 
@@ -369,5 +373,5 @@ def garbage(packet: bytes, rng: Random) -> bytes:
     noise = rng.randbytes(rng.randrange(1, 200))
     if rng.random() < 0.5:
         return noise
-    tag = rng.choice(list(Tag)) if rng.random() < 0.8 else rng.randrange(256)
+    tag = rng.choice(SEED_TAGS) if rng.random() < 0.8 else rng.randrange(256)
     return packet[:1] + bytes([tag]) + packet[2:HEADER_BYTES] + noise

@@ -3,10 +3,10 @@
 from functools import partial
 
 from antiphon.sim.action import JUNK, Action
+from antiphon.sim.network import SEED_TAGS
 from antiphon.sim.notation import Link
 from antiphon.sim.script import Step
 from antiphon.sim.stage import Stage
-from antiphon.wire.packet import Tag
 
 
 def pause(stage: Stage, at: int) -> list[Step]:
@@ -58,7 +58,7 @@ def delay(stage: Stage, at: int) -> list[Step]:
 
 def targeted_loss(stage: Stage, at: int) -> list[Step]:
     """The next few packets of one kind are lost."""
-    tag = stage.rng.choice(list(Tag))
+    tag = stage.rng.choice(SEED_TAGS)
     times = stage.rng.randrange(1, 7)
     return [Step(at, Action("drop", link=stage.link(), tag=tag, times=times))]
 

@@ -118,6 +118,12 @@ class World(Engine):
         if host.node is not None:
             self.stop(host, reason)
 
+    def leave(self, host: Host) -> None:
+        """It stops as asked, with a last word to the others."""
+        if host.node is not None:
+            self._perform(host, host.node.leave())
+            self.stop(host, "stopped")
+
     def pause(self, host: Host) -> None:
         """The node does not run, and does not know it; its packets wait."""
         if host.node is not None:

@@ -15,7 +15,7 @@ from rich.table import Table
 from antiphon.core.errors import AntiphonError
 from antiphon.core.service import Service
 from antiphon.tools.bench.membership import run_membership
-from antiphon.tools.bench.plan import API, Plan
+from antiphon.tools.bench.plan import API, CLIENTS, Plan
 from antiphon.tools.bench.reception import BenchFailed
 from antiphon.tools.bench.target import Target, own_daemons, running_daemons
 from antiphon.tools.bench.traffic import Figures, Say, run_traffic
@@ -55,6 +55,18 @@ def traffic_options(seconds: float) -> Callable[[Callable[..., None]], Callable[
 SERVICE = click.option(
     "--service", type=click.Choice(SERVICES), default="agreed", show_default=True
 )
+TRAFFIC_DAEMONS = click.option(
+    "--daemons",
+    type=click.IntRange(1, 16),
+    help="On loopback; 3 if not said, and 1 with --client spread.",
+)
+CLIENT = click.option(
+    "--client",
+    type=click.Choice(CLIENTS),
+    default="native",
+    show_default=True,
+    help="The protocol that senders and receivers speak.",
+)
 CONNECT = click.option(
     "--connect",
     "addresses",
@@ -74,6 +86,7 @@ def bench() -> None:
     Examples:
       antiphon bench flood --seconds 5
       antiphon bench ping --service safe
+      antiphon bench flood --client spread
       antiphon bench flood --connect 4803@localhost --size 1000
       antiphon bench membership --repeat 20
       antiphon bench verify
@@ -87,19 +100,21 @@ def bench() -> None:
 
 
 @bench.command()
-@DAEMONS
+@TRAFFIC_DAEMONS
 @CONNECT
 @SERVICE
+@CLIENT
 @traffic_options(seconds=10.0)
-def flood(daemons: int, addresses: tuple[str, ...], service: str, **options: Any) -> None:
+def flood(daemons: int | None, addresses: tuple[str, ...], service: str, **options: Any) -> None:
     """As many messages as flow control permits."""
     _run_traffic(daemons, addresses, [service], options)
 
 
 @bench.command()
-@DAEMONS
+@TRAFFIC_DAEMONS
 @CONNECT
 @SERVICE
+@CLIENT
 @click.option(
     "--rate",
     type=click.FloatRange(0.1, 100_000),
@@ -109,7 +124,7 @@ def flood(daemons: int, addresses: tuple[str, ...], service: str, **options: Any
 )
 @traffic_options(seconds=10.0)
 def ping(
-    daemons: int, addresses: tuple[str, ...], service: str, rate: float, **options: Any
+    daemons: int | None, addresses: tuple[str, ...], service: str, rate: float, **options: Any
 ) -> None:
     """Latency at a steady rate: one way to all receivers, and to one of them and back."""
     _run_traffic(daemons, addresses, [service], options | {"rate": rate})
@@ -157,11 +172,12 @@ def verify(daemons: int, services: tuple[str, ...], **options: Any) -> None:
 
 
 def _run_traffic(
-    daemons: int, addresses: tuple[str, ...], services: list[str], options: dict[str, Any]
+    daemons: int | None, addresses: tuple[str, ...], services: list[str], options: dict[str, Any]
 ) -> None:
     as_json = options.pop("as_json")
-    plan = _plan(services, len(addresses) or daemons, options)
-    with _outcome(as_json) as (say, show), _target(daemons, addresses) as target:
+    count = daemons or (1 if options["client"] == "spread" else 3)
+    plan = _plan(services, len(addresses) or count, options)
+    with _outcome(as_json) as (say, show), _target(count, addresses, plan.client) as target:
         show(run_traffic(plan, target, say) | {"daemons": len(target.addresses)})
 
 
@@ -179,8 +195,10 @@ def _plan(services: list[str], daemons: int, options: dict[str, Any]) -> Plan:
 
 
 @contextmanager
-def _target(daemons: int, addresses: tuple[str, ...]) -> Iterator[Target]:
-    if addresses:
+def _target(daemons: int, addresses: tuple[str, ...], client: str) -> Iterator[Target]:
+    if addresses and client == "spread":
+        yield Target([*addresses], [])  # perhaps no daemon of ours, which could tell its process
+    elif addresses:
         yield running_daemons(addresses)
     else:
         with own_daemons(daemons) as (target, _):

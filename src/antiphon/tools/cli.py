@@ -66,6 +66,7 @@ COMMANDS = {
     "chaos": _ours(
         "chaos.chaos_command", "chaos", "Real daemons and clients under real faults.", PROVE
     ),
+    "wan": _ours("wan_command", "wan", "Sites with emulated links, for real programs.", PROVE),
     "soak": _ours("soak_command", "soak", "Run everything that takes long.", PROVE),
 }
 """In the order of the help."""

@@ -56,6 +56,9 @@ class Tapped:
         live.outcomes[_outcome(effects)] += 1
         return self._overhear(effects)
 
+    def leave(self) -> Sequence[Word]:
+        return self._overhear(self.node.leave())
+
     def _overhear(self, effects: Sequence[Word]) -> Sequence[Word]:
         for effect in effects:
             if isinstance(effect, Send | Broadcast):
@@ -153,8 +156,8 @@ def broken_invariants(node: Node) -> list[str]:
     """What the docstrings of the machines say of their own state, tested."""
     membership = node.membership
     rules = {
-        "installed <= accepted": membership.installed.id <= membership._accepted,
-        "accepted.epoch <= epoch": membership._accepted.epoch <= membership._epoch,
+        "installed <= accepted": membership.installed.id <= membership.ids.accepted,
+        "accepted.epoch <= epoch": membership.ids.accepted.epoch <= membership.ids.epoch,
         "a member of what it installed": node.me in membership.installed.members,
     }
     ring = node.stream._ring

@@ -115,6 +115,8 @@ class State(Control):
 
 
 class MemberState(Control):
+    """What one member said in its State, inside a Digest."""
+
     member: Member
     base: ConfigId
     segment: U32
@@ -207,6 +209,10 @@ class Commit(Control):
     config: ConfigId
 
 
+class Leaving(Control):
+    """I stop, and this life of mine is over: go on without me."""
+
+
 class Greeting(Control):
     """Leader to leaders, and to daemons elsewhere that might be: do you hear me? One that does
     not lead answers with whom it follows."""
@@ -268,6 +274,7 @@ PacketMessage = (
     | RecoveryData
     | Ready
     | Commit
+    | Leaving
     | SiteState
     | SiteReady
     | Greeting
@@ -285,6 +292,7 @@ TAGS: dict[type[Control], Tag] = {
     RecoveryData: Tag.RECOVERY_DATA,
     Ready: Tag.READY,
     Commit: Tag.COMMIT,
+    Leaving: Tag.LEAVING,
     SiteState: Tag.SITE_STATE,
     SiteReady: Tag.SITE_READY,
     Greeting: Tag.GREETING,
@@ -388,7 +396,7 @@ def _check(message: PacketMessage) -> None:
                 raise DecodeError("bad_field", "a request for nothing")
         case RecoveryData():
             check_order(message.service, message.order)
-            check_reach(message.order[0], message.segment, message.early_pasts, message.reach)
+            check_reach(message.service, message.order[0], message.early_pasts, message.reach)
             if not message.number or message.index >= message.fragments:
                 raise DecodeError("bad_field", "a fragment outside of its bundle")
         case Propose(parts=parts, weights=weights):

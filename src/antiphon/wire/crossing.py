@@ -16,7 +16,7 @@ import msgspec
 
 from antiphon.core.errors import DecodeError
 from antiphon.core.ids import ConfigId, Counter, Member, Natural
-from antiphon.wire.packet import CONFIG, CONFIG_BYTES
+from antiphon.wire.packet import CONFIG, CONFIG_BYTES, pack_config
 from antiphon.wire.ring import SEGMENTS_MAX, ForeignPieces, pack_mask, read_mask
 
 PARCEL, LOOSE_PARCEL, REPORT = 1, 2, 3
@@ -80,13 +80,18 @@ def read_object(raw: bytes) -> Parcel | Report:
         config = ConfigId(*CONFIG.unpack_from(raw, SORT.size))
         at = SORT.size + CONFIG_BYTES
         if sort == REPORT:
-            return Report(config, _check(_report.decode(raw[at:])))
+            report = Report(config, _check(_report.decode(raw[at:])))
+            if pack_report(pack_config(config), report.report) != raw:
+                raise DecodeError("not_canonical", "report")
+            return report
         if sort not in (PARCEL, LOOSE_PARCEL):
             raise DecodeError("unknown_tag", f"object {sort}")
         segment, daemon, life, mask_bytes = PARCEL_HEAD.unpack_from(raw, at)
     except (error, IndexError, msgspec.DecodeError, RecursionError) as fault:
         raise DecodeError("malformed", f"object: {fault}") from None
     at += PARCEL_HEAD.size
+    if len(raw) <= at + mask_bytes:
+        raise DecodeError("cut_short", "inside a parcel")
     mask = read_mask(raw[at : at + mask_bytes])
     pieces = ForeignPieces(segment, Member(daemon, life), mask, raw[at + mask_bytes :])
     return Parcel(config, sort == PARCEL, pieces)
@@ -99,9 +104,12 @@ def pack_reports(reports: tuple[StreamReport, ...]) -> bytes:
 
 def read_reports(raw: bytes) -> tuple[StreamReport, ...]:
     try:
-        return tuple(map(_check, _reports.decode(raw)))
+        reports = tuple(map(_check, _reports.decode(raw)))
     except (msgspec.DecodeError, RecursionError) as fault:
         raise DecodeError("malformed", f"reports: {fault}") from None
+    if pack_reports(reports) != raw:
+        raise DecodeError("not_canonical", "reports")
+    return reports
 
 
 def _check(report: StreamReport) -> StreamReport:

@@ -44,6 +44,7 @@ class Tag(IntEnum):
     COMMIT = 21
     RECOVERY_REQUEST = 22
     RECOVERY_DATA = 23
+    LEAVING = 24
     SITE_STATE = 25
     SITE_READY = 26
     GREETING = 27

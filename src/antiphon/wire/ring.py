@@ -231,6 +231,8 @@ def read_ring_packet(packet: bytes, sender: DaemonId, incarnation: Incarnation) 
             raise DecodeError("cut_short", "inside a packet's origin")
         author = Member(*ORIGIN.unpack_from(packet, at))
         at += ORIGIN.size
+    if origin == REPORTS and mask:
+        raise DecodeError("not_canonical", "reports are for the ring alone")
     pieces = [] if origin == REPORTS else read_pieces(packet, at, link_sequence != 0)
     return RingPacket(
         sender,
@@ -277,6 +279,7 @@ def _read_piece(packet: bytes, at: int, end: int, reliable: bool) -> tuple[Piece
         check_order(service, order)
         if flags & FAR:
             far, at = _read_far(packet, at, end)
+            check_reach(service, order[0], far.early_pasts, far.reach)
     elif not length or flags & FAR:
         raise DecodeError("bad_field", "an empty fragment, or one with a place in the order")
     if length > end - at:
@@ -318,15 +321,17 @@ def check_order(service: int, order: tuple[int, ...]) -> None:
 
 
 def check_reach(
+    service: int,
     sequence: int,
-    segment: int,
     early_pasts: tuple[tuple[int, int], ...],
     reach: tuple[Reach, ...],
 ) -> None:
     """For whom a bundle is, and what it comes after in other streams."""
     others = [other for other, _ in early_pasts]
     reached = [one.segment for one in reach]
-    if segment in others or any(one >= other for one, other in pairwise(others)):
+    if service == Service.UNRELIABLE and reach:
+        raise DecodeError("bad_field", "an unreliable piece has no place in the order")
+    if any(one >= other for one, other in pairwise(others)):
         raise DecodeError("bad_field", "other streams are sorted, each once")
     if any(one >= other for one, other in pairwise(reached)):
         raise DecodeError("bad_field", "segments are sorted, each once")

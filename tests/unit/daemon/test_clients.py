@@ -234,7 +234,7 @@ def test_a_daemon_without_files_turns_one_away_a_turn(tmp_path: Path) -> None:
 
     with Lone(tmp_path) as lone:
         stranger = lone.stranger()
-        (tcp, _) = lone.driver._listeners.values()
+        tcp, *_ = lone.driver._listeners.values()
         full = Full(tcp)
         lone.clients.accept(full, clock())  # type: ignore[arg-type]  # all it needs of a socket
         assert full.tries == 2 and lone.last_words(stranger) == []

@@ -42,6 +42,9 @@ class FakeNode:
     def start(self, now: Instant) -> list[Word]:
         return self.handle(now, "start")
 
+    def leave(self) -> list[Word]:
+        return [Broadcast(b"goodbye")]
+
     def handle(self, now: Instant, event: Any) -> list[Word]:
         self.heard.append(event)
         said, self.says = self.says, []
@@ -200,11 +203,22 @@ def test_it_tidies_now_and_then(rig: Rig) -> None:
     assert times[1] - times[0] >= 250_000
 
 
+def test_its_last_word_has_left_when_it_leaves(rig: Rig) -> None:
+    rig.driver.leave()
+    assert select.select(rig.peer.files(), [], [], 5)[0]
+    assert [packet for _, packet in rig.peer.receive()] == [b"goodbye"]
+
+
+def test_nobody_is_woken_up_to_tidy(rig: Rig) -> None:
+    rig.driver._tidy_at = before = clock()
+    rig.driver.turn(before + 50_000)
+    assert clock() - before >= 50_000
+
+
 def test_a_watched_file_wakes_it(rig: Rig) -> None:
     wake, poke = socket.socketpair()
     with wake, poke:
         rig.driver.watch(wake.fileno())
-        rig.driver._tidy_at = NEVER
         poke.send(b"x")
         before = clock()
         rig.driver.turn(before + 60_000_000)

@@ -10,15 +10,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.core.errors import ConfigError
-from antiphon.daemon.config.declaration import Clients
+from antiphon.daemon.config.addresses import Address
+from antiphon.daemon.config.declaration import Clients, Spread
 from antiphon.daemon.listeners import (
     Tokens,
     listen_tcp,
     listen_unix,
     peer_of,
     read_tokens,
+    spread_path,
     tls_context,
 )
+
+ONE_PORT = (Address("127.0.0.1", 4803), Address("10.0.0.1", 4805))
+
+
+@pytest.mark.parametrize(
+    ("spread", "clients", "path"),
+    [
+        (Spread(), ONE_PORT, "/tmp/4803"),
+        (Spread(unix_socket="/run/s"), ONE_PORT, "/run/s"),
+        (Spread(unix_socket=""), ONE_PORT, None),
+        (Spread(enabled=False), ONE_PORT, None),
+        (Spread(), (), None),
+    ],
+)
+def test_clients_of_spread_find_the_socket_of_a_port(
+    spread: Spread, clients: tuple[Address, ...], path: str | None
+) -> None:
+    assert spread_path(spread, clients) == (None if path is None else Path(path))
 
 
 def test_a_unix_socket_is_for_whom_its_mode_says(tmp_path: Path) -> None:

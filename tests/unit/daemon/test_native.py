@@ -9,10 +9,20 @@ from antiphon.core.errors import DecodeError
 from antiphon.core.ids import ConfigId, DaemonId, Incarnation, SessionId, ViewId
 from antiphon.core.service import Service
 from antiphon.core.trace import Cause
-from antiphon.daemon.native import EVIDENCE_MAX, NativeReader, frame_of, request_of, version_fault
+from antiphon.daemon.dialect import Greeting, News, Say
+from antiphon.daemon.native import (
+    EVIDENCE_MAX,
+    Native,
+    NativeDialect,
+    NativeReader,
+    frame_of,
+    request_of,
+    version_fault,
+)
 from antiphon.wire.client import (
     LENGTH,
     MAGIC,
+    Answer,
     Close,
     FlowFrame,
     Frame,
@@ -44,6 +54,10 @@ STREAM = (
 FRAMES = [HELLO, JoinFrame("g"), MulticastFrame(Service.SAFE, 2, b"body", True), Goodbye()]
 SESSION = SessionId(DaemonId(1), Incarnation(2), 3)
 VIEW = ViewId(ConfigId(1, DaemonId(1), Incarnation(2), 3), 4, 5)
+
+
+def dialect() -> NativeDialect:
+    return Native("one", lambda who, query: [who, query.what]).dialect()
 
 
 @given(st.lists(st.integers(0, len(STREAM)), max_size=12))
@@ -117,13 +131,13 @@ NEWS = [
 
 
 @pytest.mark.parametrize(("news", "frame"), NEWS)
-def test_what_a_client_is_told(news: effects.View, frame: Frame) -> None:
-    assert read_frame(frame_of(news)[LENGTH.size :]) == frame
+def test_what_a_client_is_told(news: News, frame: Frame) -> None:
+    assert read_frame(dialect().tell(news)[LENGTH.size :]) == frame
 
 
 def test_a_message_passes_unread() -> None:
     message = effects.Message(SESSION, 5, 3, Service.CAUSAL, b"body", True, (0, 2))
-    assert read_frame(frame_of(message)[LENGTH.size :]) == message
+    assert read_frame(dialect().message(message)[LENGTH.size :]) == message
 
 
 def test_long_texts_are_cut_to_what_a_client_takes() -> None:
@@ -142,3 +156,38 @@ def test_versions_meet_or_both_are_named(oldest: int, newest: int, is_fine: bool
     fault = version_fault(Hello(oldest, newest, "a", 0, True, ""), 3, 4)
     assert (fault == "") == is_fine
     assert is_fine or (f"{oldest} to {newest}" in fault and "3 to 4" in fault)
+
+
+def test_what_a_client_says_with_its_hello_is_asked_by_its_session() -> None:
+    spoken = dialect()
+    found = []
+    for heard in spoken.hear(STREAM):
+        found.append(heard)
+        if isinstance(heard, Greeting):
+            welcome = read_frame(spoken.welcome(SESSION, "uid:1")[LENGTH.size :])
+            assert isinstance(welcome, Welcome) and welcome.session == SESSION
+    assert found == [
+        Greeting("alice", 0, True),
+        effects.Join(3, "g"),
+        effects.Multicast(3, Service.SAFE, 2, b"body", True),
+        effects.Disconnect(3),
+    ]
+
+
+def test_questions_are_answered_to_whom_they_are_from() -> None:
+    spoken = dialect()
+    for _ in spoken.hear(MAGIC + pack_frame(HELLO)):
+        spoken.welcome(SESSION, "uid:1")
+    (said,) = spoken.hear(pack_frame(Query(7, "status", {})))
+    assert isinstance(said, Say)
+    assert read_frame(said.data[LENGTH.size :]) == Answer(7, "", ["uid:1", "status"])
+
+
+def test_a_view_is_packed_once_for_all_who_are_told_the_same() -> None:
+    native = Native("one", lambda who, query: None)
+    native.named = lambda text: text.replace("1", "one")
+    view = effects.View("g", VIEW, ((SESSION, "alice"),), (SESSION,), Cause.NETWORK, "1 left")
+    told = native.dialect().tell(view)
+    assert native.dialect().tell(view) is told
+    frame = read_frame(told[LENGTH.size :])
+    assert isinstance(frame, ViewFrame) and frame.evidence == "one left"

@@ -45,7 +45,9 @@ class House:
 
 
 class Nation:
-    def __init__(self, random: Random, *sizes: int, loss: float = 0.0, far_us: int = 20_000) -> None:
+    def __init__(
+        self, random: Random, *sizes: int, loss: float = 0.0, far_us: int = 20_000
+    ) -> None:
         self.random = random
         self.now: Instant = 1_000_000
         self.loss = loss
@@ -55,9 +57,7 @@ class Nation:
             for site, size in enumerate(sizes)
         )
         self.site_of = {one: site for site in self.sites for one in site}
-        self.settings = replace(
-            LAN, daemons=tuple(self.site_of), sites=self.sites, level=Level.OFF
-        )
+        self.settings = replace(LAN, daemons=tuple(self.site_of), sites=self.sites, level=Level.OFF)
         self.cuts: set[tuple[DaemonId, DaemonId]] = set()
         self.houses: dict[DaemonId, House] = {}
         self._queue: list[tuple[Instant, int, Callable[[], object]]] = []
@@ -138,12 +138,13 @@ class Nation:
             self.run(10_000)
 
     def picture(self) -> str:
-        return "\n".join(
-            f"{house.node.me.daemon} {house.node.membership.state} "
-            f"{[[int(m.daemon) for m in part] for part in house.node.membership.installed.segments]}"
-            f" {len(house.views[-1].members) if house.views else 0} {len(house.got)}"
-            for house in self.alive()
-        )
+        lines = []
+        for house in self.alive():
+            membership = house.node.membership
+            parts = [[one.daemon for one in part] for part in membership.installed.segments]
+            view = len(house.views[-1].members) if house.views else 0
+            lines.append(f"{house.node.me.daemon} {membership.state} {parts} {view}")
+        return "\n".join(lines)
 
     def _tell(self, house: House, event: Word) -> None:
         if house.up:

@@ -79,7 +79,7 @@ def test_what_does_not_belong_here_is_dropped_with_its_reason(packet: bytes, rea
 def test_a_packet_of_a_peer_is_heard() -> None:
     made = node()
     assert drops(made.handle(1, Received(hello()))) == []
-    assert PEER in made.membership._picture.mutual
+    assert PEER in made.membership._site.picture.mutual
 
 
 def test_a_lone_daemon_serves_its_clients_at_once() -> None:
@@ -112,7 +112,7 @@ def test_a_node_that_stood_still_blames_nobody() -> None:
     made.handle(1, Received(hello()))
     pause = 10 * SETTINGS.membership.hear_us
     made.handle(made.deadline() + pause, WAKEUP)
-    assert PEER in made.membership._counted(made.deadline())
+    assert PEER in made.membership._site.counted(made.deadline())
 
 
 def test_garbage_after_a_pause_moves_the_timers_once() -> None:
@@ -168,6 +168,22 @@ class Pair:
                 self.air.append((self.now + 100, other, effect.packet))
             elif isinstance(effect, Notify) and isinstance(effect.news, Message):
                 self.told[daemon].append(effect.news)
+
+
+def test_a_node_is_busy_until_the_other_holds_what_was_submitted() -> None:
+    pair = Pair()
+    pair.tell(1, Connect(1, "n1"))
+    pair.run(2_000_000)
+    assert not pair.nodes[ME.daemon].busy()
+    body = pack_body((("alpha",),), (0,), (0,), (b"x",), "n1")
+    pair.tell(1, Multicast(1, Service.AGREED, 1, body))
+    assert pair.nodes[ME.daemon].busy()
+    pair.air = [one for one in pair.air if one[2][1] != Tag.DATA]  # lost, and to be repeated
+    pair.run(150)
+    assert not pair.nodes[ME.daemon].stream._outbox.waiting(True), "it was sent"
+    assert pair.nodes[ME.daemon].busy() and not pair.nodes[PEER.daemon].busy()
+    pair.run(100_000)
+    assert not pair.nodes[ME.daemon].busy()
 
 
 def test_two_nodes_meet_and_deliver_the_same_in_one_order() -> None:

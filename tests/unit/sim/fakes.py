@@ -49,6 +49,9 @@ class FakeNode:
     def deadline(self) -> int:
         return self.next
 
+    def leave(self) -> list[Any]:
+        return [Broadcast(self.packet(Tag.LEAVING, b""))]
+
     def handle(self, now: int, event: Any) -> list[Any]:
         self.seen.append((now, event))
         answer = self.answers.get(type(event))

@@ -90,6 +90,12 @@ def test_crash_restart_and_dead() -> None:
     assert [row.node for row in stage.rows(Kind.REACH)] == [2, 3]
 
 
+def test_one_that_stops_has_a_last_word() -> None:
+    stage = Stage("daemons 2\nat 15ms stop 1\nat 17ms stop 1\nat 25ms restart 1\nuntil 36ms")
+    assert stage.times(2) == [10, 15, 35]
+    assert [(row.node, row.reason) for row in stage.rows(Kind.STOP)] == [(1, "stopped")]
+
+
 def test_a_pause_delays_what_came() -> None:
     stage = Stage("daemons 2\nat 5ms pause 2 20ms\nuntil 35ms")
     assert stage.times(2) == [25, 25, 30]

@@ -4,8 +4,8 @@ Host names are kept as they are; whoever opens a socket resolves them.
 """
 
 import re
-from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import NamedTuple
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import NamedTuple, NoReturn
 
 from antiphon.daemon.config.findings import Fault
 
@@ -72,6 +72,19 @@ def read_listening(value: object) -> Address:
     if address.is_multicast:
         raise Fault(f"{address.host} is a multicast address", "use an address of this machine")
     return address
+
+
+def read_network(value: object) -> str:
+    """Where clients may come from: one address, or a network."""
+    try:
+        return str(ip_network(value)) if isinstance(value, str) else _no_network(value)
+    except ValueError:
+        return _no_network(value)
+
+
+def _no_network(value: object) -> NoReturn:
+    remedy = 'write "192.0.2.7", "192.0.2.0/24" or "2001:db8::/32"'
+    raise Fault(f"{value!r} is not an address or network", remedy)
 
 
 def _split(value: object) -> Address:

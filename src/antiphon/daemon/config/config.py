@@ -30,6 +30,7 @@ from antiphon.daemon.config.declaration import (
     Log,
     Network,
     Records,
+    Spread,
 )
 from antiphon.daemon.config.findings import ConfigFindings, Finding
 from antiphon.daemon.config.places import Places, usual_places
@@ -57,6 +58,7 @@ class Config:
     records: Records
     log: Log
     clients: Clients
+    spread: Spread
     access: tuple[AccessEntry, ...]
     """In the order of the file: the first that matches decides."""
 
@@ -177,7 +179,7 @@ def _made(
         records["directory"] = str(places.state / name / "records")
     kinds = {
         **{"cluster": Cluster, "network": Network, "limits": Limits},
-        **{"records": Records, "log": Log, "clients": Clients},
+        **{"records": Records, "log": Log, "clients": Clients, "spread": Spread},
     }
     made: dict[str, Any] = {}
     for table, kind in kinds.items():

@@ -19,10 +19,13 @@ from antiphon.daemon.config.values import (
     MODE,
     MULTICAST,
     NAMED,
+    NETWORKS,
     PACKET_BYTES,
     PATTERN,
+    PLACE,
     SIZE,
     SOMEBODIES,
+    SWITCH,
     TEXT,
     TIME,
     Kind,
@@ -39,6 +42,7 @@ FROM_NAME = 0
 BY_DEFAULT = "\0"
 """No path was given: it is made from the names. No path that is given holds this sign."""
 
+AUTO = "auto"
 REQUIRED = object()
 SESSIONS = SessionSettings()
 WEEK_US = 7 * 24 * 60 * 60 * SECOND
@@ -192,6 +196,21 @@ class Clients:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    enabled: bool = key(SWITCH, True)
+    """Clients of Spread's protocol are let in, at the same ports."""
+
+    unix_socket: str = key(PLACE, AUTO, restart=True)
+    """Where Spread's clients look for a daemon on their own machine. `auto`: `/tmp/PORT`, with
+    the first port of `daemon.clients`; `""` turns it off. Everybody may connect there, and
+    nothing but Spread's protocol is spoken."""
+
+    addresses: tuple[str, ...] = key(NETWORKS, ())
+    """If said, Spread's clients that come by TCP must come from one of these addresses or
+    networks (method `IP`), or give a token."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AccessEntry:
     group: str = key(PATTERN)
     """A group, or a pattern such as `orders.*`."""
@@ -210,6 +229,7 @@ TABLES: dict[str, type[Any]] = {
     "records": Records,
     "log": Log,
     "clients": Clients,
+    "spread": Spread,
 }
 LISTS: dict[str, type[Any]] = {"daemon": DaemonEntry, "access": AccessEntry}
 """Tables that may be there several times."""

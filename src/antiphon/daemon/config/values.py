@@ -4,7 +4,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from antiphon.daemon.config.addresses import read_address, read_listening, read_multicast
+from antiphon.daemon.config.addresses import (
+    read_address,
+    read_listening,
+    read_multicast,
+    read_network,
+)
 from antiphon.daemon.config.amounts import (
     read_size,
     read_time,
@@ -37,6 +42,20 @@ def read_text(value: object) -> str:
     if not value.isprintable():
         raise Fault("the text holds a control character", "remove it")
     return value
+
+
+def read_switch(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise Fault(f"{value!r} is neither true nor false", "write true or false")
+    return value
+
+
+def read_place(value: object) -> str:
+    """A path that is the same wherever the file is, or a word in its stead."""
+    text = read_text(value)
+    if text not in ("", "auto") and not text.startswith("/"):
+        raise Fault(f"{text!r} is not a path", 'write "auto", "" or a path that begins with /')
+    return text
 
 
 def read_name(value: object) -> str:
@@ -129,12 +148,15 @@ def _whole(value: object, low: int, high: int) -> int:
 TEXT = Kind(read_text)
 NAMED = Kind(read_name)
 IDENTITY = Kind(read_id)
+SWITCH = Kind(read_switch)
+PLACE = Kind(read_place)
 PATTERN = Kind(read_pattern)
 SIZE = Kind(read_size, write_size)
 TIME = Kind(read_time, write_time)
 TIMEOUT = Kind(read_timeout, write_time)
 ADDRESS = Kind(read_address, str)
 LISTENING = several(Kind(read_listening, str))
+NETWORKS = several(Kind(read_network))
 MULTICAST = Kind(read_multicast, lambda address: str(address or ""))
 PACKET_BYTES = Kind(read_packet_bytes, lambda size: size or "auto")
 MODE = Kind(read_mode, lambda mode: f"{mode:04o}")

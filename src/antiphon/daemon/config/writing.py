@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from antiphon.daemon.config.config import Config
 
 ORDER = [
-    *("cluster", "daemon", "network", "limits", "records", "log", "clients", "access"),
+    *("cluster", "daemon", "network", "limits", "records", "log", "clients", "spread", "access"),
     *("timeouts", "tuning"),
 ]
 FIELDS = {"daemon": "daemons"}

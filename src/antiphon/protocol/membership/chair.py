@@ -147,3 +147,11 @@ class Chair:
         if self.party.waiting:
             return self.party.silent()
         return self.leaders.silent() if self.leaders is not None else []
+
+
+def state_again(attempt: Attempt, waiting: bool) -> Speech | None:
+    """A member's, while it waits for the digest or has fetched something since."""
+    if attempt.mine is None or not (waiting or attempt.progressed):
+        return None
+    attempt.progressed = False
+    return Speech((attempt.leader,), attempt.mine)

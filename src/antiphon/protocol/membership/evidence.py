@@ -1,9 +1,10 @@
 """Why a configuration changes, in a word for counting and in a line for people."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from antiphon.core.ids import Configuration, Member
 from antiphon.core.machine import MILLISECOND, Instant
+from antiphon.protocol.membership.peers import Peers
 
 CHARACTERS_MAX = 1024
 
@@ -15,7 +16,7 @@ def evidence(
     installed: Configuration,
     wish: tuple[Member, ...],
     troubles: Mapping[Member, str],
-    last_heard: Callable[[Member], Instant],
+    peers: Peers,
     regrouping: Sequence[tuple[str, str]],
 ) -> tuple[str, str]:
     """The first cause, and everything that speaks for the change: who has which trouble,
@@ -33,9 +34,11 @@ def evidence(
             what = ("restart", "restarted") if again else ("stranger", "appeared")
             found.append((what[0], f"{member.daemon} {what[1]}"))
     for member in installed.members:
-        if member not in wish:
+        if member not in wish and peers.has_left(member):
+            found.append(("left", f"{member.daemon} has left"))
+        elif member not in wish:
             text = f"{member.daemon} is gone"
-            if heard_at := last_heard(member):
+            if heard_at := peers.last_heard(member):
                 text += f", unheard for {(now - heard_at) // MILLISECOND} ms"
             found.append(("departure", text))
     found += regrouping

@@ -129,6 +129,11 @@ class Federation:
             return ()
         return self._reports.reached_without(excluded)
 
+    @property
+    def hearing(self) -> list[DaemonId]:
+        """The leaders that I hear."""
+        return sorted(self._heard)
+
     def edges(self) -> set[tuple[DaemonId, DaemonId]]:
         return set(self._reports.edges()) if self._reports is not None else set()
 
@@ -195,6 +200,15 @@ class Federation:
         # Whom its leader reaches needs no copy from me.
         done = {sender.daemon, leader, *self._reports.neighbours(leader)}
         return self._flood(now, report, done)
+
+    def hear_leaving(self, now: Instant, sender: Member) -> list[Word]:
+        """It stops, and leads nobody any more."""
+        far = self._heard.get(sender.daemon)
+        if self._reports is None or far is None or far.member != sender:
+            return []
+        del self._heard[sender.daemon]
+        self._reports.remove(sender.daemon)
+        return self._renew(now)
 
     def link_dead(self, now: Instant, peer: DaemonId) -> list[Word]:
         """An edge that does not carry is none, for a while."""

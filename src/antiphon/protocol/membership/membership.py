@@ -32,6 +32,7 @@ from random import Random
 from typing import Any
 
 from antiphon.core.effects import (
+    Broadcast,
     Emit,
     Evidence,
     Freeze,
@@ -54,8 +55,9 @@ from antiphon.protocol.membership.attempt import (
     proposed,
     state_message,
 )
-from antiphon.protocol.membership.chair import Chair, Speech, Told
+from antiphon.protocol.membership.chair import Chair, Speech, Told, state_again
 from antiphon.protocol.membership.federation import Sites, Weights
+from antiphon.protocol.membership.minting import Minting
 from antiphon.protocol.membership.outlook import Outlook
 from antiphon.protocol.membership.routes import Routes
 from antiphon.protocol.membership.settings import MembershipSettings
@@ -67,6 +69,7 @@ from antiphon.wire.control import (
     Digest,
     Greeting,
     Hello,
+    Leaving,
     PacketMessage,
     Propose,
     Ready,
@@ -90,8 +93,6 @@ ATTEMPT = "attempt"
 EXPIRE = "expire"
 
 BACKOFF_DOUBLINGS_MAX = 4
-EPOCH_LEAP_MAX = 1 << 32
-"""No true epoch is so far ahead of mine, and ids that rise must never come to their end."""
 
 
 class Membership:
@@ -117,10 +118,7 @@ class Membership:
         self._installed_at: Instant = 0
         self._routes: Routes | None = None
 
-        # Ids only rise: installed.id <= accepted, accepted.epoch <= epoch.
-        self._accepted: ConfigId = NO_CONFIG
-        self._epoch = 0
-        self._counter = 0
+        self.ids = Minting(me)  # installed.id <= ids.accepted
 
         # In GATHER and in a READY that waits too long; empty otherwise.
         self._trouble = ""
@@ -140,10 +138,9 @@ class Membership:
 
     def start(self, now: Instant) -> list[Word]:
         """Begin alone; whoever else is there will be found (TR-75)."""
-        self._epoch = self._counter = 1
         self._site.pace.changed_at = now
-        self._accepted = ConfigId(1, self._me.daemon, self._me.incarnation, 1)
-        configuration = Configuration(self._accepted, (self._me,))
+        self.ids.accept(self.ids.mint(0))
+        configuration = Configuration(self.ids.accepted, (self._me,))
         return [*self._enter_operational(now, configuration, "start"), self._say_hello(now)]
 
     def skip(self, now: Instant, gap: Instant) -> None:
@@ -162,10 +159,17 @@ class Membership:
         routes = self._attempt.routes if self._attempt is not None else self._routes
         return send if routes is None else routes.address(self._envelope, send)
 
+    def leave(self) -> list[Word]:
+        """The last words of this life."""
+        packet = pack_control(self._envelope, Leaving())
+        return [Broadcast(packet), *(Send(far, packet) for far in self._federation.hearing)]
+
     def handle(self, now: Instant, event: Word | Wakeup) -> list[Word]:
         match event:
             case Heard(sender, Hello() as hello):
                 return self._hear_hello(now, sender, hello)
+            case Heard(sender, Leaving()):
+                return self._hear_leaving(now, sender)
             case Heard(sender, Greeting() | SiteReport() as told):
                 return self._hear_leader(now, sender, told)
             case Heard(sender, message):
@@ -201,7 +205,7 @@ class Membership:
     # Who is there, and what do I wish?
 
     def _hear_hello(self, now: Instant, sender: Member, hello: Hello) -> list[Word]:
-        if hello.epoch > self._epoch + EPOCH_LEAP_MAX:
+        if not self.ids.possible(hello.epoch):
             return self._drop(now, sender, "impossible_epoch")
         if self._federation.is_far(sender.daemon):
             return self._drop(now, sender, "other_site")
@@ -221,9 +225,13 @@ class Membership:
             self._timers.set(EXPIRE, now + self._site.peers.hear_us)
         return effects + self._judge(now) if news else effects
 
+    def _hear_leaving(self, now: Instant, sender: Member) -> list[Word]:
+        self._site.peers.leave(now, sender)
+        return self._federation.hear_leaving(now, sender) + self._judge(now)
+
     def _hear_leader(self, now: Instant, sender: Member, told: Greeting | SiteReport) -> list[Word]:
         """Of another segment."""
-        if isinstance(told, SiteReport) and told.epoch > self._epoch + EPOCH_LEAP_MAX:
+        if isinstance(told, SiteReport) and not self.ids.possible(told.epoch):
             return self._drop(now, sender, "impossible_epoch")
         answer = self._outlook.hear_leader(now, sender, told)
         if isinstance(answer, str):
@@ -233,7 +241,7 @@ class Membership:
     def _judge(self, now: Instant, settled: bool = False) -> list[Word]:
         """Look around; as coordinator, see whether it asks for a change, and propose it once the
         same wish has settled."""
-        effects = self._outlook.look(now, self.installed, self._trouble, self._epoch)
+        effects = self._outlook.look(now, self.installed, self._trouble, self.ids.epoch)
         if not self._outlook.coordinating:
             self._timers.clear(SETTLE)
             self._wish = ()
@@ -274,7 +282,7 @@ class Membership:
     def _say_hello(self, now: Instant) -> Word:
         operational = self.state == State.OPERATIONAL
         return self._site.say_hello(
-            now, self.installed, operational, self._trouble, self._accused, self._epoch
+            now, self.installed, operational, self._trouble, self._accused, self.ids.epoch
         )
 
     # Trouble.
@@ -325,9 +333,7 @@ class Membership:
     # An attempt, as its coordinator.
 
     def _propose(self, now: Instant) -> list[Word]:
-        self._epoch = max(self._epoch, self._outlook.epoch(now)) + 1
-        self._counter += 1
-        config = ConfigId(self._epoch, self._me.daemon, self._me.incarnation, self._counter)
+        config = self.ids.mint(self._outlook.epoch(now))
         configuration = self._outlook.configuration(config, self._wish)
         members = configuration.members
         own = f"{self._trouble} by {self._accused}" if self._accused else self._trouble
@@ -359,15 +365,15 @@ class Membership:
 
     def _hear_propose(self, now: Instant, sender: Member, propose: Propose) -> list[Word]:
         config = propose.config
-        if config == self._accepted:
+        if config == self.ids.accepted:
             return []  # a repetition; my answer is repeated, too
         configuration = proposed(propose)
         segment = configuration.segment_of(self._me)
         if sender != coordinator_of(config) and segment[:1] != (sender,):
             return self._drop(now, sender, "false_coordinator")
-        if config < self._accepted:
+        if config < self.ids.accepted:
             return self._drop(now, sender, "old_proposal")
-        if config.epoch > self._epoch + EPOCH_LEAP_MAX:
+        if not self.ids.possible(config.epoch):
             return self._drop(now, sender, "impossible_epoch")
         if not segment:
             return self._drop(now, sender, "not_proposed")
@@ -378,12 +384,10 @@ class Membership:
         return self._accept(now, configuration, propose.reason)
 
     def _accept(self, now: Instant, configuration: Configuration, reason: str) -> list[Word]:
-        assert configuration.id > self._accepted, "accepted ids rise"
+        self.ids.accept(configuration.id)
         if self.state == State.OPERATIONAL:
             self._site.peers.doubt_ring(now)
             self._gather_since = now
-        self._accepted = configuration.id
-        self._epoch = max(self._epoch, configuration.id.epoch)
         self._attempt = attempt = Attempt(configuration, reason, self._me, now)
         self._chair = None
         self._trouble = ""
@@ -521,10 +525,7 @@ class Membership:
             return self._speak(now, self._chair.repeat())
         if self.state == State.READY:
             return self._speak(now, Speech((attempt.leader,), Ready(attempt.id)))
-        if attempt.mine is not None and (self.state == State.COLLECT or attempt.progressed):
-            attempt.progressed = False
-            return self._speak(now, Speech((attempt.leader,), attempt.mine))
-        return []
+        return self._speak(now, state_again(attempt, self.state == State.COLLECT))
 
     def _repeat_far(self, now: Instant) -> list[Word]:
         """Between leaders."""

@@ -170,7 +170,7 @@ class Outlook:
             installed,
             tuple(sorted(member for part in wish for member in part)),
             self._troubles(now),
-            self.site.peers.last_heard,
+            self.site.peers,
             regrouping(wish, installed, self.federation.edges()),
         )
 

@@ -23,9 +23,15 @@ class Peers:
 
         self._peers: dict[DaemonId, Peer] = {}
         self._gone: dict[Member, Instant] = {}
+        self._left: dict[DaemonId, tuple[Member, Instant]] = {}
+        """The last life of each that said that it leaves, and when."""
 
     def hear(self, now: Instant, sender: Member, hello: Hello) -> bool | str:
         """Whether this Hello brings anything new, or why it is refused."""
+        if self.has_left(sender):
+            if now - self._left[sender.daemon][1] <= self.hear_us:
+                return "old_incarnation"  # it was under way for longer than the goodbye
+            del self._left[sender.daemon]  # it lives; somebody else spoke in its name
         peer = self._peers.get(sender.daemon)
         if peer is None or peer.member != sender:
             if peer is not None and sender.incarnation < peer.member.incarnation:
@@ -62,7 +68,7 @@ class Peers:
             daemons,
         )
         for member in configuration.members:
-            if member != me:
+            if member != me and not self.has_left(member):
                 self._peers[member.daemon] = Peer(member, hello, now, True)
 
     def doubt_ring(self, now: Instant) -> None:
@@ -82,6 +88,16 @@ class Peers:
         peer = self._peers.pop(daemon, None)
         if peer is not None:
             self._gone[peer.member] = peer.at
+
+    def leave(self, now: Instant, member: Member) -> None:
+        """It has said that it stops, so nobody waits for it to be silent."""
+        peer = self._peers.get(member.daemon)
+        if peer is None or peer.member.incarnation <= member.incarnation:
+            self._left[member.daemon] = (member, now)
+            self.forget(member.daemon)
+
+    def has_left(self, member: Member) -> bool:
+        return member.daemon in self._left and self._left[member.daemon][0] == member
 
     def last_heard(self, member: Member) -> Instant:
         """Its last Hello, or the install of the ring it was in."""

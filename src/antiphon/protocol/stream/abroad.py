@@ -159,7 +159,9 @@ class Abroad:
             return []
         return list(self.gateway.forward(reliable, ForeignPieces(self._mine, author, mask, body)))
 
-    def inject(self, head: bytes, config: bytes, token: Token, room: int) -> list[tuple[int, bytes]]:
+    def inject(
+        self, head: bytes, config: bytes, token: Token, room: int
+    ) -> list[tuple[int, bytes]]:
         """Packets for our ring with what came over links, and their link sequences."""
         gateway = self.gateway
         packets: list[tuple[int, bytes]] = []

@@ -41,9 +41,7 @@ class Assembly:
         self._ordered: dict[Key, Partial] = {}
         self._unreliable: dict[Key, Partial] = {}
 
-    def add(
-        self, now: Instant, sender: Member, piece: Piece, segment: int = 0
-    ) -> Bundle | None:
+    def add(self, now: Instant, sender: Member, piece: Piece, segment: int = 0) -> Bundle | None:
         """The bundle, if this piece completes it. A piece that cannot belong where it
         claims to is ignored: its sender is broken, and its bundle never completes."""
         if piece.flags & LAST and not piece.index:

@@ -12,10 +12,9 @@ from antiphon.core.effects import (
     Send,
     Stamped,
     Taken,
-    Trouble,
     Word,
 )
-from antiphon.core.ids import NOBODY, Configuration, DaemonId, Member
+from antiphon.core.ids import NOBODY, Configuration, Member
 from antiphon.core.machine import Instant, Timers
 from antiphon.core.service import Service
 from antiphon.core.trace import Kind, Level, Record
@@ -25,10 +24,12 @@ from antiphon.protocol.stream.delivery import Delivery
 from antiphon.protocol.stream.gateway import Gateway, branches
 from antiphon.protocol.stream.packing import Filled, Outbox
 from antiphon.protocol.stream.patience import Patience
+from antiphon.protocol.stream.quiet import Quiet
 from antiphon.protocol.stream.settings import StreamSettings
 from antiphon.protocol.stream.source import LEAP_MAX
 from antiphon.protocol.stream.stamping import Stamping, is_intent
 from antiphon.protocol.stream.token import UsableAru, adaptive_delay, allowance, merged_aru
+from antiphon.protocol.stream.watch import TOKEN_LOSS, Watch
 from antiphon.protocol.stream.window import LinkWindow, joined_requests
 from antiphon.wire.control import Hurry, pack_control
 from antiphon.wire.crossing import Parcel, Report, StreamReport
@@ -49,17 +50,6 @@ PARTIAL = "partial"
 
 AGAIN_US = 50
 """A ring of one visits itself again after this while it has more to send."""
-
-QUIET_ROTATIONS = 2
-"""The leader lets the token rest after so many rotations without work: by then every
-member has seen everything stable."""
-
-STILL_ROTATIONS = 8
-"""So many rotations without a new packet, though not all is stable: no need to hurry."""
-
-TOKEN_LOSS = "token_loss"
-RECEIVE_FAILURE = "receive_failure"
-BLOCKED_WINDOW = "blocked_window"
 
 
 class Ring:
@@ -98,19 +88,7 @@ class Ring:
         self._assembly = Assembly()
         self._duplicates = DuplicateFilter()
         self.stamping = Stamping(me, configuration, self._segment, self.delivery)
-        self.abroad: Abroad | None = None
-        if len(segments) > 1:
-            gateway = None
-            if self._leader == me.daemon:
-                gateway = Gateway(configuration, self._segment, branches(configuration, me))
-            self.abroad = Abroad(
-                configuration,
-                self._segment,
-                self.delivery,
-                gateway,
-                self._take,
-                self._take_loose,
-            )
+        self.abroad = self._abroad() if len(segments) > 1 else None
 
         # The token. Invariant: at most one of "I hold it" and "REPEAT is running".
         self._held_token: Token | None = None
@@ -124,29 +102,37 @@ class Ring:
         self._sent_last = 0
         self._next_send_at: Instant = 0
 
-        # Quiet: nothing new since my last visit, and everything is stable.
-        self._link_last = 0
-        self._quiet_rotations = 0
-        self._still_rotations = 0
-        self._unreliable_moves = False
-        self._rest_us = settings.token_rest_us_min
-
-        # What may end in trouble.
-        self._received = (0, 0)
-        self._received_at: Instant = 0
-        self._aru_moved: tuple[int, Instant] = (0, 0)
-        self._troubled = False
+        self._quiet = Quiet(settings)
+        self._watch = Watch(settings, me.daemon)
         self._high_water = 0
 
+    def _abroad(self) -> Abroad:
+        gateway = None
+        if self._leader == self._me.daemon:
+            ways = branches(self.configuration, self._me)
+            gateway = Gateway(self.configuration, self._segment, ways)
+        return Abroad(
+            self.configuration,
+            self._segment,
+            self.delivery,
+            gateway,
+            self._take,
+            self._take_loose,
+        )
+
     def begin(self, now: Instant) -> list[Word]:
-        self._received_at = now
-        self._aru_moved = (0, now)
+        self._watch.begin(now)
         self._passed_at = now
         self.patience.begin(now)
         if self._leader != self._me.daemon:
             self.timers.set(LOSS, now + self.patience.loss_us())
             return []
         return self._visit(now, Token(1))
+
+    @property
+    def owes(self) -> bool:
+        """Something that I sent is not yet known to be held by all."""
+        return self.stamping.own_last > self.delivery.stable
 
     # Events.
 
@@ -156,8 +142,8 @@ class Ring:
             return []
         if self._held_token is not None:
             return self._end_rest(now)
-        if self._quiet_rotations and self._leader != self._me.daemon:
-            self._quiet_rotations = 0
+        if self._quiet.rotations and self._leader != self._me.daemon:
+            self._quiet.disturb()
             hurry = pack_control(self._envelope, Hurry(self.configuration.id))
             return [Send(self._leader, hurry)]
         return []
@@ -178,7 +164,7 @@ class Ring:
         return gateway.waiting and not self._alone
 
     def hear_hurry(self, now: Instant) -> list[Word]:
-        self._quiet_rotations = 0
+        self._quiet.disturb()
         return [] if self._held_token is None else self._end_rest(now)
 
     def has(self, member: Member) -> bool:
@@ -194,29 +180,17 @@ class Ring:
         self._token_seen = token.sequence
         self.timers.clear(REPEAT)
         self.timers.set(LOSS, now + self.patience.loss_us())
-        self._notice_quiet(token)
+        stable = self._site_aru.value == token.site_stamp
+        self._quiet.note(token, stable and not self._has_work())
         round_us = now - self._passed_at
-        self.patience.note_visit(now, round_us, bool(self._quiet_rotations))
-        rest = self._rest(round_us) if self._leader == self._me.daemon else 0
+        self.patience.note_visit(now, round_us, bool(self._quiet.rotations))
+        rest = self._quiet.rest(round_us) if self._leader == self._me.daemon else 0
         if rest <= 0:
             return self._visit(now, token)
         self._held_token = token
         self.timers.clear(LOSS)
         self.timers.set(VISIT, now + rest)
         return []
-
-    def _rest(self, round_us: int) -> int:
-        """How long the leader keeps the token: longer and longer while all is quiet, a
-        little while nothing moves although something should (a packet that cannot be had,
-        a full window): turning faster would not help."""
-        if self._quiet_rotations >= QUIET_ROTATIONS:
-            # A token that was lost and repeated has rested long enough on its way.
-            rest = min(self._rest_us, self._settings.token_rest_us_max - round_us)
-            self._rest_us = min(2 * self._rest_us, self._settings.token_rest_us_max)
-            return rest
-        if self._still_rotations >= STILL_ROTATIONS:
-            return self._settings.token_rest_us_min
-        return 0
 
     def _pass_again(self, now: Instant, token: Token) -> list[Word]:
         """My predecessor repeats what I passed on: perhaps it was lost behind me. Not too
@@ -298,13 +272,17 @@ class Ring:
         return True
 
     def _take_loose(self, now: Instant, bundle: Bundle, effects: list[Word]) -> None:
-        if self._duplicates.first_time(bundle, self._token_seen):
+        self._deliver_loose(now, bundle, self._token_seen, effects)
+
+    def _deliver_loose(self, now: Instant, bundle: Bundle, sent: int, effects: list[Word]) -> None:
+        possible = all(one < len(self.delivery.sources) for one, _ in bundle.early_pasts)
+        if possible and self._duplicates.first_time(bundle, sent):
             self._deliver_unreliable(now, bundle, effects)
 
     def _hear_unreliable(
         self, now: Instant, sender: Member, packet: RingPacket, raw: bytes
     ) -> str | list[Word]:
-        self._unreliable_moves = True
+        self._quiet.unreliable_moves = True
         sent = packet.token_sequence
         if sent <= self._token_seen - TOKEN_LIFE:
             return "too_late"
@@ -315,8 +293,8 @@ class Ring:
             effects += self.abroad.sent(False, sender, packet.mask, raw[packet.start :])
         for piece in packet.pieces:
             bundle = self._assembly.add(now, sender, piece, self._segment)
-            if bundle is not None and self._duplicates.first_time(bundle, sent):
-                self._deliver_unreliable(now, bundle, effects)
+            if bundle is not None:
+                self._deliver_loose(now, bundle, sent, effects)
         self._start_partial_timer(now)
         return effects
 
@@ -341,7 +319,7 @@ class Ring:
             elif name == REPEAT:
                 effects += self._repeat(now)
             elif name == LOSS:
-                effects += self._report(now, TOKEN_LOSS, NOBODY)
+                effects += self._watch.report(TOKEN_LOSS, NOBODY)
             elif name == PARTIAL:
                 self._assembly.expire(now, self._settings.partial_life_us)
                 if self.abroad is not None:
@@ -367,7 +345,8 @@ class Ring:
         self._sent_last = len(packets)
         self._update_arus(token)
         self._request(token, unanswered, arrived)
-        effects += self._watch(now, token)
+        have = (self._window.contiguous, self.delivery.own.known)
+        effects += self._watch.visit(now, token, have, self._link_aru.value, self._has_work())
         if self.abroad is not None and self.abroad.gateway is not None:
             effects += self._tell_abroad(now, token, self.abroad.gateway)
         if self._alone:
@@ -407,7 +386,7 @@ class Ring:
             if link:
                 self._window.store(link, raw)
             else:
-                self._unreliable_moves = True
+                self._quiet.unreliable_moves = True
             packets.append(raw)
         return packets
 
@@ -478,7 +457,7 @@ class Ring:
             if contents.reliable:
                 self._window.store(link, raw)
             else:
-                self._unreliable_moves = True
+                self._quiet.unreliable_moves = True
             packets.append(raw)
             if self.abroad is not None:
                 body = b"".join(contents.pieces)
@@ -520,12 +499,14 @@ class Ring:
     def _request(self, token: Token, unanswered: list[tuple[int, int]], arrived: int) -> None:
         """Ask for what is missing. With accelerated passing, packets numbered since my last
         visit may still be on their way and are not asked for yet."""
-        upto = min(arrived, self._link_last) if self._settings.accelerated_packets else arrived
+        upto = (
+            min(arrived, self._quiet.link_last) if self._settings.accelerated_packets else arrived
+        )
         token.requests = ()
         if unanswered or self._window.contiguous < upto:
             missing = self._window.missing(upto, REQUESTS_MAX)
             token.requests = joined_requests(unanswered, missing, REQUESTS_MAX)
-        self._link_last = token.link_sequence
+        self._quiet.link_last = token.link_sequence
 
     def _pass(self, now: Instant, token: Token, effects: list[Word]) -> None:
         self._held_token = None
@@ -542,7 +523,7 @@ class Ring:
         self._passed_packet = pack_token(head, self._config_bytes, token)
         effects.append(Send(self._next, self._passed_packet))
         # In a quiet ring the token will rest with the leader before it comes back to me.
-        rests = self._quiet_rotations and self._leader != self._me.daemon
+        rests = self._quiet.rotations and self._leader != self._me.daemon
         rest = self._settings.token_rest_us_max if rests else 0
         self.timers.set(REPEAT, now + rest + self.patience.repeat_us())
         self.timers.set(LOSS, now + self.patience.loss_us())
@@ -583,24 +564,9 @@ class Ring:
         assert self._held_token is not None
         token, self._held_token = self._held_token, None
         if self._has_work():
-            self._quiet_rotations = 0
-        if not self._quiet_rotations:
-            self._rest_us = self._settings.token_rest_us_min
+            self._quiet.disturb()
+        self._quiet.wake()
         return self._visit(now, token)
-
-    def _notice_quiet(self, token: Token) -> None:
-        still = token.link_sequence == self._link_last and not self._unreliable_moves
-        quiet = (
-            still
-            and not token.requests
-            and self._site_aru.value == token.site_stamp
-            and not self._has_work()
-        )
-        self._unreliable_moves = False
-        self._still_rotations = self._still_rotations + 1 if still else 0
-        self._quiet_rotations = self._quiet_rotations + 1 if quiet else 0
-        if not quiet:
-            self._rest_us = self._settings.token_rest_us_min
 
     def _hear_life(self, now: Instant) -> None:
         """A packet of a later visit: the token I passed arrived."""
@@ -613,6 +579,7 @@ class Ring:
         member."""
         return (
             not self._sent_last <= token.flow <= self._flow_max
+            or len(token.heads) not in (0, len(self.delivery.sources))
             or token.sequence > self._token_seen + LEAP_MAX
             or token.site_stamp > self.delivery.own.stamp + LEAP_MAX
             or token.link_sequence < self._window.contiguous
@@ -620,31 +587,6 @@ class Ring:
             or token.site_stamp < self.delivery.own.stamp
             or token.link_sequence > self._window.released + 2 * self._settings.buffered_packets_max
         )
-
-    def _watch(self, now: Instant, token: Token) -> list[Word]:
-        """Is somebody, perhaps I myself, unable to receive?"""
-        have = (self._window.contiguous, self.delivery.own.known)
-        if have != self._received or have == (token.link_sequence, token.site_sequence):
-            self._received = have
-            self._received_at = now
-        elif now - self._received_at > self._settings.receive_failure_us:
-            return self._report(now, RECEIVE_FAILURE, NOBODY)
-        # Held back: by a full window, or by repeats that leave no room for anything new.
-        used = token.link_sequence - self._link_aru.value
-        full = used >= self._settings.window_packets_max
-        held_back = used > 0 and (full or self._has_work())
-        if self._link_aru.value != self._aru_moved[0] or not held_back:
-            self._aru_moved = (self._link_aru.value, now)
-        elif now - self._aru_moved[1] > self._settings.blocked_window_us:
-            if token.link_modifier not in (NOBODY, self._me.daemon):
-                return self._report(now, BLOCKED_WINDOW, token.link_modifier)
-        return []
-
-    def _report(self, now: Instant, reason: str, accused: DaemonId) -> list[Word]:
-        if self._troubled:
-            return []
-        self._troubled = True
-        return [Trouble(reason, accused)]
 
     def _record(self, kind: Kind, now: Instant) -> Record:
         row = Record(kind, now, self._me.daemon, self._me.incarnation)

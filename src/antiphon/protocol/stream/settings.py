@@ -39,7 +39,7 @@ class StreamSettings:
     """So many bundles of a daemon may be partly sent: bounds what receivers assemble."""
 
     token_rest_us_min: int = 1 * MILLISECOND
-    token_rest_us_max: int = 50 * MILLISECOND
+    token_rest_us_max: int = 80 * MILLISECOND
     """How long the token stays with the leader when nobody has work; doubles in between."""
 
     token_repeat_us: int = 10 * MILLISECOND

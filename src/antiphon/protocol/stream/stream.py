@@ -91,8 +91,8 @@ class Stream:
         return min(own, self._ring.timers.deadline())
 
     def busy(self) -> bool:
-        """Something was accepted and is not sent yet."""
-        return self._outbox.waiting(True)
+        """Something was accepted, and is not sent or not yet known to be held by all."""
+        return self._outbox.waiting(True) or (self._ring is not None and self._ring.owes)
 
     def skip(self, gap: Instant) -> None:
         """The process stood still for so long."""
@@ -228,7 +228,8 @@ class Stream:
             return [Holdings(attempt, (), 0, 0)]
         delivery = self._ring.delivery
         streams = tuple(map(stream_holdings, delivery.sources))
-        return [Holdings(attempt, streams, delivery.stable, delivery.cursor)]
+        cursor = max(delivery.cursor, delivery.pledged_to)
+        return [Holdings(attempt, streams, delivery.stable, cursor)]
 
     def _recover(self, now: Instant, recover: Recover) -> list[Word]:
         old = Configuration(NO_CONFIG, ())
@@ -284,6 +285,8 @@ class Stream:
         if self._ring is not None:
             for bundle in self._surviving():
                 self._ring.delivery.sources[bundle.segment].pledged.add(bundle.sequence)
+            delivery = self._ring.delivery
+            delivery.pledged_to = max(delivery.pledged_to, self._pull.plan.ground)
         return [Recovered(self._pull.attempt)]
 
     def _surviving(self) -> list[Bundle]:
@@ -333,8 +336,7 @@ class Stream:
             if not told and not plan.regular(bundle):
                 told = True
                 effects.append(Transitional(plan.together))
-            lineage = plan.lineage if bundle.stamp > plan.complete_to else 0
-            effects.append(Delivered(bundle, told, lineage))
+            effects.append(Delivered(bundle, told, plan.lineage_of(bundle)))
         if not told:
             effects.append(Transitional(plan.together))
 

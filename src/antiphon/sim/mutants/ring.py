@@ -3,7 +3,8 @@
 from typing import Any
 
 from antiphon.protocol.node import Node
-from antiphon.protocol.stream.ring import REPEAT, TOKEN_LOSS, Ring
+from antiphon.protocol.stream.ring import REPEAT, Ring
+from antiphon.protocol.stream.watch import TOKEN_LOSS
 from antiphon.sim.mutants.planting import mutants_of, on_ring, swap
 from antiphon.wire.ring import Token
 
@@ -70,10 +71,10 @@ def token_loss_tolerated(node: Node) -> None:
     """A member waits for ever for a token that does not come."""
 
     def change(ring: Ring) -> None:
-        def report(original: Any, now: int, reason: str, accused: Any) -> Any:
-            return [] if reason == TOKEN_LOSS else original(now, reason, accused)
+        def report(original: Any, reason: str, accused: Any) -> Any:
+            return [] if reason == TOKEN_LOSS else original(reason, accused)
 
-        swap(ring, "_report", report)
+        swap(ring._watch, "report", report)
 
     on_ring(node, change)
 

@@ -4,8 +4,10 @@ import asyncio
 import time
 from itertools import cycle
 
-from antiphon.client.aio import Session, connect
+from antiphon.client import aio as native
 from antiphon.client.events import Message
+from antiphon.client.spread import aio as spread
+from antiphon.client.spread import events as spread_events
 from antiphon.core.service import Service
 from antiphon.tools.bench.cue import PATIENCE_S, Cue
 from antiphon.tools.bench.payload import END, MESSAGE, PayloadMaker
@@ -13,13 +15,20 @@ from antiphon.tools.bench.plan import Post, Received, Sent, Window
 from antiphon.tools.bench.reception import BenchFailed, Reception
 from antiphon.tools.bench.round_trips import RoundTrips
 
+Session = native.Session | spread.Session
+
 
 async def run(post: Post, cue: Cue) -> Sent | Received:
-    session = await connect(
+    async with await _connect(post) as session:
+        return await (_send if post.role == "sender" else _receive)(session, post, cue)
+
+
+async def _connect(post: Post) -> Session:
+    if post.plan.client == "spread":
+        return await spread.connect(post.address, name=post.short_name, timeout=PATIENCE_S)
+    return await native.connect(
         post.address, name=post.name, records=post.plan.records or None, timeout=PATIENCE_S
     )
-    async with session:
-        return await (_send if post.role == "sender" else _receive)(session, post, cue)
 
 
 # Receivers.
@@ -57,7 +66,7 @@ async def _take_and_echo(session: Session, reception: Reception) -> None:
     async for event in session:
         if reception.take(event):
             return
-        if isinstance(event, Message) and event.kind == MESSAGE:
+        if isinstance(event, Message | spread_events.Message) and event.kind == MESSAGE:
             await session.multicast(event.sender, event.payload, service=event.service)
 
 

@@ -3,8 +3,10 @@
 import time
 from itertools import cycle
 
-from antiphon.client.blocking import Session, connect
+from antiphon.client import blocking as native
 from antiphon.client.events import Message
+from antiphon.client.spread import blocking as spread
+from antiphon.client.spread import events as spread_events
 from antiphon.core.service import Service
 from antiphon.tools.bench.cue import PATIENCE_S, Cue
 from antiphon.tools.bench.payload import END, MESSAGE, PayloadMaker
@@ -15,12 +17,20 @@ from antiphon.tools.bench.round_trips import RoundTrips
 GLANCE_S = 0.02
 
 
+Session = native.Session | spread.Session
+
+
 def run(post: Post, cue: Cue) -> Sent | Received:
-    session = connect(
+    with _connect(post) as session:
+        return (_send if post.role == "sender" else _receive)(session, post, cue)
+
+
+def _connect(post: Post) -> Session:
+    if post.plan.client == "spread":
+        return spread.connect(post.address, name=post.short_name, timeout=PATIENCE_S)
+    return native.connect(
         post.address, name=post.name, records=post.plan.records or None, timeout=PATIENCE_S
     )
-    with session:
-        return (_send if post.role == "sender" else _receive)(session, post, cue)
 
 
 # Receivers.
@@ -47,7 +57,7 @@ def _receive(session: Session, post: Post, cue: Cue) -> Received:
             continue
         if reception.take(event):
             return reception.report()
-        if echoes and isinstance(event, Message) and event.kind == MESSAGE:
+        if echoes and isinstance(event, Message | spread_events.Message) and event.kind == MESSAGE:
             session.multicast(event.sender, event.payload, service=event.service)
 
 

@@ -8,8 +8,11 @@ from antiphon.core.errors import UsageError
 from antiphon.core.ids import GroupName
 from antiphon.core.service import Service
 from antiphon.tools.bench.payload import HEAD
+from antiphon.wire.spread.words import NAME_BYTES, SAFE_REST_BYTES_MAX
 
 API = ("asyncio", "blocking")
+CLIENTS = ("native", "spread")
+SPREAD_BYTES_MAX = SAFE_REST_BYTES_MAX - NAME_BYTES
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -30,6 +33,9 @@ class Plan(msgspec.Struct, frozen=True):
     """Messages a second of each sender, with an echo; 0: as fast as flow control permits."""
 
     api: Literal["asyncio", "blocking"] = "asyncio"
+    client: Literal["native", "spread"] = "native"
+    """The protocol that senders and receivers speak."""
+
     await_each: bool = False
     """The loop turns after every message that is sent."""
 
@@ -47,6 +53,13 @@ class Plan(msgspec.Struct, frozen=True):
         if self.await_each and self.api != "asyncio":
             raise UsageError(
                 "bad_choice", "a blocking client awaits nothing", "use --await-each with asyncio"
+            )
+
+        if self.client == "spread" and self.size > SPREAD_BYTES_MAX:
+            raise UsageError(
+                "too_long",
+                f"{self.size} bytes are too many for Spread's protocol",
+                f"use at most {SPREAD_BYTES_MAX}",
             )
 
     @property
@@ -75,6 +88,11 @@ class Post(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         return f"{self.role}{self.number}"
+
+    @property
+    def short_name(self) -> str:
+        """For protocols whose names are short."""
+        return f"{self.role[0]}{self.number}"
 
 
 class Window(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from zlib import crc32
 
 from antiphon.client.events import Closed, Event, Gap, Message, Refusal, View
+from antiphon.client.spread import events as spread
 from antiphon.core.errors import AntiphonError
 from antiphon.core.ranges import RangeSet
 from antiphon.core.service import Service
@@ -76,7 +77,7 @@ class Reception:
 
     def take(self, event: Event) -> bool:
         """Whether this was the last."""
-        if type(event) is not Message:
+        if type(event) is not Message and type(event) is not spread.Message:
             return self._take_news(event)
         payload = event.payload
         try:
@@ -102,6 +103,8 @@ class Reception:
         if isinstance(event, View) and event.cause is Cause.NETWORK:
             # What the other side was sent in between will not come, and that is no fault.
             raise BenchFailed(f"the daemons lost each other: {event.evidence}")
+        if isinstance(event, spread.View) and event.cause is Cause.NETWORK:
+            raise BenchFailed("the daemons lost each other")
         return False
 
     def _take_unordered(self, sender: int, number: int) -> None:

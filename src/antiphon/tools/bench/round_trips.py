@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 
 from antiphon.client.events import Event, Message
+from antiphon.client.spread import events as spread
 from antiphon.tools.bench.payload import HEAD
 from antiphon.tools.bench.plan import Window
 from antiphon.tools.bench.reception import BenchFailed, check_news
@@ -25,7 +26,7 @@ class RoundTrips:
 
     def take(self, event: Event) -> None:
         check_news(event)
-        if not isinstance(event, Message):
+        if not isinstance(event, Message | spread.Message):
             return
         now = self._clock()
         _, number, sent = HEAD.unpack_from(event.payload)

@@ -73,6 +73,7 @@ def figures(plan: Plan, reports: Reports, cpu: float, daemons: int) -> Figures:
         "seconds": plan.seconds,
         "warmup": plan.warmup,
         "api": plan.api,
+        "client": plan.client,
         "await_each": plan.await_each,
     }
 

@@ -18,6 +18,7 @@ Link = tuple[int, int]
 
 class FaultKind(StrEnum):
     CRASH = "crash"  # kill -9 of a daemon; started again at the end
+    STOP = "stop"  # SIGTERM, the clean end of a daemon; started again at the end
     PAUSE = "pause"  # SIGSTOP, and SIGCONT at the end
     CLIENT = "client"  # kill -9 of a client; another one is started at the end
     HANG = "hang"  # SIGSTOP of a client: it does not read; SIGCONT at the end
@@ -37,6 +38,7 @@ GAP_SECONDS = (0.2, 3.0)
 
 LASTING_SECONDS = {
     FaultKind.CRASH: (0.1, 3.0),
+    FaultKind.STOP: (0.5, 3.0),
     FaultKind.PAUSE: (0.1, 5.0),
     FaultKind.CLIENT: (0.1, 2.0),
     FaultKind.HANG: (2.0, 8.0),
@@ -68,7 +70,7 @@ class Fault:
         match self.kind:
             case FaultKind.CLIENT | FaultKind.HANG:
                 return f"{self.kind} {self.daemon}.{self.client} {lasts}"
-            case FaultKind.CRASH | FaultKind.PAUSE | FaultKind.STRANGER:
+            case FaultKind.CRASH | FaultKind.STOP | FaultKind.PAUSE | FaultKind.STRANGER:
                 return f"{self.kind} {self.daemon} {lasts}"
             case FaultKind.LOSS:
                 return f"loss {self.percent} % {lasts}"

@@ -131,18 +131,18 @@ class Namespaces:
 
     def _make(self) -> None:
         hub = f"aph{self._owner}-hub"
-        _run(["ip", "netns", "add", hub])
-        _run(["ip", "-n", hub, "link", "add", "bridge", "type", "bridge"])
-        _run(["ip", "-n", hub, "link", "set", "bridge", "up"])
+        run_tool(["ip", "netns", "add", hub])
+        run_tool(["ip", "-n", hub, "link", "add", "bridge", "type", "bridge"])
+        run_tool(["ip", "-n", hub, "link", "set", "bridge", "up"])
         for number in self.numbers:
             name, port = self.name(number), f"port{number}"
-            _run(["ip", "netns", "add", name])
+            run_tool(["ip", "netns", "add", name])
             peer = ["peer", "name", "lan", "netns", name]
-            _run(["ip", "-n", hub, "link", "add", port, "type", "veth", *peer])
-            _run(["ip", "-n", hub, "link", "set", port, "master", "bridge", "up"])
-            _run(["ip", "-n", name, "address", "add", f"{address_of(number)}/24", "dev", "lan"])
+            run_tool(["ip", "-n", hub, "link", "add", port, "type", "veth", *peer])
+            run_tool(["ip", "-n", hub, "link", "set", port, "master", "bridge", "up"])
+            run_tool(["ip", "-n", name, "address", "add", f"{address_of(number)}/24", "dev", "lan"])
             for device in ("lo", "lan"):
-                _run(["ip", "-n", name, "link", "set", device, "up"])
+                run_tool(["ip", "-n", name, "link", "set", device, "up"])
 
     def filter(self, number: int, rules: Sequence[str]) -> None:
         """From now on these rules, and no others, hold for what arrives at a daemon."""
@@ -153,10 +153,11 @@ class Namespaces:
             f"add chain inet {self.table} faults {{ type filter hook input priority 0; }}",
             *(f"add rule inet {self.table} faults {rule}" for rule in rules),
         ]
-        _run([*self.inside(number), "nft", "-f", "-"], "\n".join(lines) + "\n")
+        run_tool([*self.inside(number), "nft", "-f", "-"], "\n".join(lines) + "\n")
 
 
-def _run(command: list[str], text: str = "") -> None:
+def run_tool(command: list[str], text: str = "") -> None:
+    """`ip` or `nft`, and what it said if it failed."""
     done = subprocess.run(command, input=text, capture_output=True, text=True)
     if done.returncode:
         said = (done.stderr.strip().splitlines() or ["it said nothing"])[0]

@@ -24,6 +24,9 @@ START_SECONDS_MAX = 90.0
 SETTLE_SECONDS = 3.0
 QUIET_SECONDS = 10.0
 TICK_SECONDS = 0.02
+WARNING_SECONDS = (0.02, 0.12)
+"""Clients are told of a fault of the network so long before."""
+
 SHORTEST_SECONDS = SETTLE_SECONDS + QUIET_SECONDS
 
 
@@ -87,7 +90,7 @@ class _Run:
         self._spaces = spaces
         self._site = site
         self._say = say
-        self._rng = Random(f"strangers {plan.seed}")
+        self._rng = Random(f"run {plan.seed}")
         self._lasting: list[Fault] = []
 
     def go(self) -> None:
@@ -146,6 +149,8 @@ class _Run:
         match fault.kind:
             case FaultKind.CRASH:
                 site.kill_daemon(fault.daemon)
+            case FaultKind.STOP:
+                site.stop_daemon(fault.daemon)
             case FaultKind.PAUSE:
                 site.signal_daemon(fault.daemon, signal.SIGSTOP)
             case FaultKind.CLIENT:
@@ -155,13 +160,15 @@ class _Run:
             case FaultKind.STRANGER:
                 site.send_stranger(fault.daemon, self._rng)
             case _:
+                site.rouse_workers()
+                self._wait(self._rng.uniform(*WARNING_SECONDS))
                 self._filter()
 
     def _end(self, fault: Fault) -> None:
         site = self._site
         self._lasting.remove(fault)
         match fault.kind:
-            case FaultKind.CRASH:
+            case FaultKind.CRASH | FaultKind.STOP:
                 site.start_daemon(fault.daemon)
             case FaultKind.PAUSE:
                 site.signal_daemon(fault.daemon, signal.SIGCONT)
@@ -176,7 +183,10 @@ class _Run:
         site.write(Kind.FAULT, reason=f"end of {fault}")
 
     def _filter(self) -> None:
-        for number in self._spaces.numbers:
+        """One after the other, and each time in another order: a network does not fail at all
+        places at once."""
+        numbers = list(self._spaces.numbers)
+        for number in self._rng.sample(numbers, len(numbers)):
             self._spaces.filter(number, rules_at(number, self._lasting))
 
 

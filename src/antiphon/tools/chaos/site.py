@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -30,6 +31,9 @@ UDP_PORT = 4813
 TCP_PORT = 4803
 WORLD = Member(NOBODY, Incarnation(0))
 FREEZE_SECONDS = 5.0
+STOP_SECONDS_MAX = 10.0
+"""A daemon that was asked to stop has ended by then."""
+
 BACKLOG = 50
 """News that a client may leave unread: few, so that some clients are cut off."""
 
@@ -59,7 +63,7 @@ class Site:
     ) -> None:
         self.records = directory / "records"
         self.unexpected: list[str] = []
-        """Processes that ended though nobody killed them."""
+        """Processes that ended though nobody killed them, or did not end as asked."""
 
         self._spaces = spaces
         self.directory = directory
@@ -70,6 +74,7 @@ class Site:
         self._config.write_text(config_text(len(spaces.numbers)))
         self._ids = {one.name: one.id for one in load(self._config).daemons}
         self._daemons: dict[int, Process] = {}
+        self._stopping: dict[int, Process] = {}
         self._workers: dict[tuple[int, int], Process] = {}
         self._slots = [(number, slot) for number in spaces.numbers for slot in range(workers)]
         self._names: dict[tuple[int, int], str] = {}
@@ -119,6 +124,8 @@ class Site:
 
     def start_daemon(self, number: int) -> None:
         name = daemon_name(number - 1)
+        if number in self._stopping:
+            self._await_end(name, self._stopping.pop(number))
         environment = dict(os.environ)
         command = [sys.executable, "-m"]
         if self._mutant and number == 1:
@@ -135,6 +142,24 @@ class Site:
         if member is not None:
             self._ended.add(member)
             self.write(Kind.STOP, member, reason)
+
+    def stop_daemon(self, number: int) -> None:
+        """As an operator would; it says itself that it ended. One that has not begun to run
+        knows no good end."""
+        member = self.member(number)
+        if member is None:
+            self.kill_daemon(number)
+            return
+        self._ended.add(member)
+        self._stopping[number] = self._daemons.pop(number)
+        self._stopping[number].terminate()
+
+    def _await_end(self, name: str, process: Process) -> None:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_SECONDS_MAX)
+        if process.returncode != 0:
+            self._note(name, process)
+        _kill(process)
 
     def signal_daemon(self, number: int, sign: signal.Signals) -> None:
         os.kill(self._daemons[number].pid, sign)
@@ -163,6 +188,14 @@ class Site:
 
     def signal_worker(self, number: int, slot: int, sign: signal.Signals) -> None:
         os.kill(self._workers[number, slot].pid, sign)
+
+    def rouse_workers(self) -> None:
+        """The network is about to fail."""
+        for worker in self._workers.values():
+            assert worker.stdin is not None
+            with suppress(BrokenPipeError):  # it ended by itself, which `mind` will find
+                worker.stdin.write(b"\n")
+                worker.stdin.flush()
 
     def silence_workers(self) -> None:
         """They send no more."""
@@ -194,7 +227,9 @@ class Site:
     def _note(self, who: str, process: Process) -> None:
         said = (self.directory / f"{who}.log").read_text(errors="replace").splitlines()
         last = said[-1] if said else "it said nothing"
-        self.unexpected.append(f"{who} ended by itself with code {process.returncode}: {last}")
+        code = process.returncode
+        how = "did not end" if code is None else f"ended by itself with code {code}"
+        self.unexpected.append(f"{who} {how}: {last}")
 
     def freeze(self) -> None:
         """End the run with all sessions alive: nobody may see the end of anybody else, for
@@ -207,7 +242,8 @@ class Site:
             time.sleep(0.01)
 
     def kill_all(self) -> None:
-        for process in (*self._daemons.values(), *self._workers.values(), *self._strangers):
+        daemons = (*self._daemons.values(), *self._stopping.values())
+        for process in (*daemons, *self._workers.values(), *self._strangers):
             _kill(process)
 
     def _start(

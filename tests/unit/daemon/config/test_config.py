@@ -76,6 +76,7 @@ def test_the_hash_covers_only_what_all_must_share() -> None:
         SMALL + "[limits]\nsessions = 5\n",
         SMALL + "[timeouts]\ntoken_loss = 400\n",
         SMALL + '[log]\nformat = "json"\n[records]\nlevel = "all"\n',
+        SMALL + '[spread]\nenabled = false\naddresses = ["10.0.0.0/8"]\n',
         SMALL.replace("4813", "4999"),
     ):
         assert read(same).cluster_hash() == usual
@@ -120,6 +121,16 @@ may = ["join"]
     assert settings.sessions.rules == (AccessRule("orders.*", ("uid:*", "token:a*"), True, False),)
 
 
+def test_where_clients_of_spread_come_in_and_from_where() -> None:
+    usual = read(SMALL).spread
+    assert (usual.enabled, usual.unix_socket, usual.addresses) == (True, "auto", ())
+    text = '[spread]\nunix_socket = "/run/s"\naddresses = ["10.1.2.3", "2001:db8::/32"]\n'
+    given = read(SMALL + text)
+    assert given.spread.unix_socket == "/run/s"
+    assert given.spread.addresses == ("10.1.2.3/32", "2001:db8::/32")
+    assert read(given.effective_toml()).spread == given.spread
+
+
 def test_an_unknown_daemon_is_the_callers_mistake() -> None:
     with pytest.raises(UsageError, match="use one of one, two"):
         read(SMALL).node_settings("three")
@@ -136,6 +147,12 @@ BAD = [
     (SMALL + "[netwrk]\n", "c.toml:10: netwrk: there is no such key; did you mean network?"),
     (SMALL + "adress = 1\n", "c.toml:10: daemon[2].adress: there is no such key; did you mean"),
     (SMALL + "[log]\nzzz = 1\n", "log.zzz: there is no such key; known here: file, format"),
+    (SMALL + "[spread]\nenabled = 1\n", "spread.enabled: 1 is neither true nor false; write true"),
+    (SMALL + "[spread]\nunix_socket = 'x'\n", "spread.unix_socket: 'x' is not a path; write"),
+    (SMALL + "[spread]\nunix_socket = 4803\n", "spread.unix_socket: 4803 is not a text"),
+    (SMALL + "[spread]\naddresses = ['lan']\n", "'lan' is not an address or network; write"),
+    (SMALL + "[spread]\naddresses = ['10.0.0.1/8']\n", "'10.0.0.1/8' is not an address or net"),
+    (SMALL + "[spread]\naddresses = [7]\n", "spread.addresses: 7 is not an address or network"),
     (SMALL.replace("4815", "70000"), "c.toml:8: daemon[2].address: port 70000 is above 65535; use"),
     (SMALL.replace('"two"', '"one"'), "c.toml:7: daemon[2].name: is the same as daemon[1].name on"),
     (SMALL.replace("4815", "4813"), "c.toml:8: daemon[2].address: is the same as daemon[1].addres"),
@@ -301,6 +318,8 @@ def test_a_reload_takes_what_it_can() -> None:
         (SMALL + "[timeouts]\ntoken_loss = 400\n", {"timeouts.token_loss"}),
         (SMALL.replace('"lab"', '"lab"\nkey_file = "k"'), {"cluster.key_file"}),
         (SMALL + "[network]\noffload = 'off'\n", {"network.offload"}),
+        (SMALL + "[spread]\nenabled = false\naddresses = ['::1']\n", set()),
+        (SMALL + "[spread]\nunix_socket = ''\n", {"spread.unix_socket"}),
         (
             NETWORK.replace('"lab"', '"lab"\nencryption = "off"'),
             {"daemon.address", "network.packet_bytes"},

@@ -108,7 +108,7 @@ class Continent:
 
     def run(self, until: Instant) -> None:
         while True:
-            due = min((one.stream.deadline() for one in self.daemons.values() if one.up))
+            due = min(one.stream.deadline() for one in self.daemons.values() if one.up)
             if self._queue and self._queue[0][0] <= due:
                 when, _, do = self._queue[0]
                 if when > until:

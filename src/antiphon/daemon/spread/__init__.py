@@ -1,0 +1,1 @@
+"""Spread's client protocol at the daemon's end."""

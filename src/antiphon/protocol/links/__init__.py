@@ -1,0 +1,1 @@
+"""Between sites: links that repair their own losses, and the trees over them."""
