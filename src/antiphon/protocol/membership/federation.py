@@ -20,7 +20,7 @@ from antiphon.core.machine import Instant, Timers
 from antiphon.protocol.membership.penalties import Penalties
 from antiphon.protocol.membership.reports import Reports
 from antiphon.protocol.membership.settings import MembershipSettings
-from antiphon.wire.control import Greeting, SiteReport, Standing, pack_control
+from antiphon.wire.control import SEGMENTS_MAX, Greeting, SiteReport, Standing, pack_control
 from antiphon.wire.packet import Envelope
 
 GREET = "greet"
@@ -290,7 +290,7 @@ class Federation:
             party.epoch,
             party.members,
             party.standings,
-            hears,
+            hears[:SEGMENTS_MAX],
         )
 
     def _flood(self, now: Instant, report: SiteReport, but: Iterable[DaemonId]) -> list[Word]:

@@ -18,8 +18,7 @@ States   OPERATIONAL  the ring of the installed configuration runs
          READY        I hold all; the coordinator may commit at any moment
 Timers   HELLO        say Hello again
          SETTLE       my wish has stood long enough
-         REPEAT       repeat my last message of the attempt inside the party
-         REPEAT_FAR   the same between leaders
+         REPEAT       repeat my last message of the attempt; REPEAT_FAR: between leaders
          ATTEMPT      no progress in the attempt
          EXPIRE       somebody's silence or penalty ends
 After    docs/protocols/membership.md: parties by Hello, holdings exchanged before anything is
@@ -114,11 +113,10 @@ class Membership:
         self._site = self._outlook.site
         self._federation = self._outlook.federation
         self.state = State.GATHER
+        self.ids = Minting(me)  # installed.id <= ids.accepted
         self.installed = Configuration(NO_CONFIG, ())
         self._installed_at: Instant = 0
         self._routes: Routes | None = None
-
-        self.ids = Minting(me)  # installed.id <= ids.accepted
 
         # In GATHER and in a READY that waits too long; empty otherwise.
         self._trouble = ""
@@ -169,7 +167,7 @@ class Membership:
             case Heard(sender, Hello() as hello):
                 return self._hear_hello(now, sender, hello)
             case Heard(sender, Leaving()):
-                return self._hear_leaving(now, sender)
+                return self._outlook.hear_leaving(now, sender) + self._judge(now)
             case Heard(sender, Greeting() | SiteReport() as told):
                 return self._hear_leader(now, sender, told)
             case Heard(sender, message):
@@ -225,10 +223,6 @@ class Membership:
             self._timers.set(EXPIRE, now + self._site.peers.hear_us)
         return effects + self._judge(now) if news else effects
 
-    def _hear_leaving(self, now: Instant, sender: Member) -> list[Word]:
-        self._site.peers.leave(now, sender)
-        return self._federation.hear_leaving(now, sender) + self._judge(now)
-
     def _hear_leader(self, now: Instant, sender: Member, told: Greeting | SiteReport) -> list[Word]:
         """Of another segment."""
         if isinstance(told, SiteReport) and not self.ids.possible(told.epoch):
@@ -270,8 +264,12 @@ class Membership:
     def _healthy(self, now: Instant, wish: Parts) -> bool:
         if self.state != State.OPERATIONAL:
             return False
-        late = now < self._installed_at + self._settings.attempt_far_us
-        return self._outlook.healthy(now, wish, self.installed, late)
+        return self._outlook.healthy(now, wish, self.installed, self._late(now))
+
+    def _late(self, now: Instant) -> bool:
+        """Other leaders may still have to install what I have."""
+        grace = self._settings.attempt_far_us
+        return self._routes is not None and now < self._installed_at + grace
 
     def _backoff(self, settle_us: int) -> int:
         if not self._failures:
@@ -395,11 +393,11 @@ class Membership:
         self._be_patient(now)
         self._timers.set(REPEAT, now + self._settings.repeat_us)
         self._timers.clear(REPEAT_FAR)
-        if attempt.several and attempt.leader == self._me:
-            self._timers.set(REPEAT_FAR, now + self._settings.repeat_far_us)
         self._site.hello_by(now + self._settings.hello_us)
         passing_on: list[Word] = []
         if attempt.leader == self._me:
+            if attempt.several:
+                self._timers.set(REPEAT_FAR, now + self._settings.repeat_far_us)
             self._chair = Chair(attempt, attempt.coordinator == self._me)
             passing_on = self._to_others(Speech(attempt.segment, proposal(configuration, reason)))
         entering = self._enter(now, State.COLLECT, reason)
@@ -467,8 +465,10 @@ class Membership:
     ) -> list[Word]:
         assert configuration.id > self.installed.id, "installed ids rise"
         assert self._me in configuration.members
-        several = len(configuration.segments) > 1
-        self._routes = Routes(configuration, self._me) if several else None
+        self._routes = None
+        if len(configuration.segments) > 1:
+            self._routes = Routes(configuration, self._me)
+            self._timers.set(EXPIRE, now + self._settings.hear_us)
         self.installed = configuration
         self._installed_at = now
         self._attempt = None
@@ -553,9 +553,8 @@ class Membership:
 
     def _expire(self, now: Instant) -> list[Word]:
         times = [self._site.peers.next_silence(now), self._site.penalties.next_end(now)]
-        if len(self.installed.segments) > 1:
-            grace = self._installed_at + self._settings.attempt_far_us
-            times.append(grace if grace > now else None)
+        if self._late(now):
+            times.append(self._installed_at + self._settings.attempt_far_us)
         soonest = min((at for at in times if at is not None), default=None)
         if soonest is not None:
             self._timers.set(EXPIRE, max(soonest, now + self._settings.hello_gap_us))

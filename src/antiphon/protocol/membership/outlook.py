@@ -88,6 +88,10 @@ class Outlook:
             return self.federation.hear_report(now, sender, told)
         return self.federation.hear_greeting(now, sender, told, self.site.picture.leader)
 
+    def hear_leaving(self, now: Instant, sender: Member) -> list[Word]:
+        self.site.peers.leave(now, sender)
+        return self.federation.hear_leaving(now, sender)
+
     # What is seen.
 
     @property

@@ -12,7 +12,7 @@ from struct import Struct
 from antiphon.core.ids import DaemonId, Member
 from antiphon.core.machine import Instant
 from antiphon.protocol.membership.graph import reachable
-from antiphon.wire.control import SiteReport
+from antiphon.wire.control import SEGMENTS_MAX, SiteReport
 
 ENTRY = Struct(">QQQ")
 
@@ -88,7 +88,8 @@ class Reports:
         return self._summary
 
     def held(self) -> Held:
-        return tuple((report.leader, report.number) for report in self.component())
+        """As many as a message holds; there are more only while sites are still forming."""
+        return tuple((report.leader, report.number) for report in self.component()[:SEGMENTS_MAX])
 
     def newer_than(self, held: Held) -> list[SiteReport]:
         """What somebody who holds these lacks of my component."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from antiphon.core.ids import ConfigId, Configuration, DaemonId, Member
 from antiphon.protocol.membership.graph import used
-from antiphon.wire.control import SiteReport
+from antiphon.wire.control import SEGMENTS_MAX, SiteReport
 
 Parts = tuple[tuple[Member, ...], ...]
 Edges = set[tuple[DaemonId, DaemonId]]
@@ -12,11 +12,13 @@ Edges = set[tuple[DaemonId, DaemonId]]
 
 
 def wished(party: tuple[Member, ...], others: Iterable[SiteReport]) -> Parts:
-    """My party and those of others; nothing while they overlap, for then one of the reports is
-    not true any more."""
+    """My party and those of others. Nothing while they overlap, for then one of the reports is
+    not true any more; nor while they are too many, for then sites are still forming."""
     parts = tuple(sorted([party, *(report.party for report in others)]))
     daemons = [member.daemon for part in parts for member in part]
-    return parts if len(set(daemons)) == len(daemons) else ()
+    if len(parts) > SEGMENTS_MAX or len(set(daemons)) < len(daemons):
+        return ()
+    return parts
 
 
 def missing_edges(configuration: Configuration, edges: Edges) -> list[tuple[DaemonId, DaemonId]]:

@@ -77,10 +77,16 @@ class Country:
 
         self.attempts = 0
         self.aborts: Counter[str] = Counter()
+        self.reasons: set[str] = set()
+        """Of attempts and of trouble."""
+
         self.drops: Counter[str] = Counter()
         self.sent: Counter[Tag] = Counter()
         self.watch: Callable[[Daemon, str], None] | None = None
         """Called when a daemon enters a state."""
+
+        self.lose: Callable[[DaemonId, DaemonId, int], bool] | None = None
+        """Packets that never arrive: sender, receiver, tag."""
 
         self._queue: list[tuple[Instant, int, Callable[[], None]]] = []
         self._counter = 0
@@ -216,6 +222,8 @@ class Country:
         daemon.broken_since = -1
 
     def _note(self, daemon: Daemon, kind: Kind, reason: str) -> None:
+        if kind in (Kind.ATTEMPT, Kind.TROUBLE):
+            self.reasons.add(reason)
         if kind == Kind.ATTEMPT:
             self.attempts += 1
         elif kind == Kind.ABORT:
@@ -234,6 +242,8 @@ class Country:
         if other is None or other is sender or not self.reaches(source, to):
             return
         if self.random.random() < self.loss:
+            return
+        if self.lose is not None and self.lose(source, to, packet[TAG_AT]):
             return
         near = self.site_of[source] == self.site_of[to]
         delay = 100 if near else self.far_us
