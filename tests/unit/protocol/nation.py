@@ -2,6 +2,7 @@
 leaders that deliver once and in any order, or are dead."""
 
 import heapq
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from random import Random
@@ -29,6 +30,7 @@ from antiphon.protocol.membership.states import State
 from antiphon.protocol.node import Node
 from antiphon.protocol.presets import LAN
 from antiphon.wire.body import pack_body
+from antiphon.wire.packet import TAG_AT, Tag
 
 LINK_DEAD_US = 400_000
 
@@ -59,10 +61,15 @@ class Nation:
         self.site_of = {one: site for site in self.sites for one in site}
         self.settings = replace(LAN, daemons=tuple(self.site_of), sites=self.sites, level=Level.OFF)
         self.cuts: set[tuple[DaemonId, DaemonId]] = set()
+        self.torn: set[tuple[DaemonId, DaemonId]] = set()
+        """Links on which objects under way are lost."""
+
         self.houses: dict[DaemonId, House] = {}
         self._queue: list[tuple[Instant, int, Callable[[], object]]] = []
         self._counter = 0
         self._lives = 0
+        self.far: Counter[Tag] = Counter()
+        """Packets between sites, by what they carry."""
 
     def start(self, *numbers: int) -> None:
         """These, or all."""
@@ -170,6 +177,8 @@ class Nation:
         other = self.houses.get(to)
         if other is None or source == to or (source, to) in self.cuts:
             return
+        if self.site_of[source] != self.site_of[to]:
+            self.far[Tag(packet[TAG_AT])] += 1
         if self.random.random() >= self.loss:
             self.at(self.now + self._delay(source, to), lambda: self._tell(other, Received(packet)))
 
@@ -186,7 +195,10 @@ class Nation:
         ]
         if other.up and any(self._way(source, to, by) for by in over):
             arrived = Arrived(house.node.me, data)
-            self.at(self.now + self._delay(source, to), lambda: self._tell(other, arrived))
+            self.at(
+                self.now + self._delay(source, to),
+                lambda: (source, to) not in self.torn and self._tell(other, arrived),
+            )
         elif to not in house.dead:
             house.dead.add(to)
             self.at(self.now + LINK_DEAD_US, lambda: self._break(house, to))

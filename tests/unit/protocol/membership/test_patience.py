@@ -43,6 +43,17 @@ def test_members_of_a_ring_count_without_a_word_until_the_ring_is_in_doubt() -> 
     assert peers.hellos(10_101) == {}
 
 
+def test_who_was_silent_in_a_change_is_not_back_when_the_new_ring_runs() -> None:
+    """From then on silence may last longer; what is past stays past."""
+    peers = Peers(100)
+    stranger = Member(DaemonId(9), Incarnation(9))
+    peers.hear(0, stranger, hello())
+    assert stranger not in peers.hellos(150)
+    peers.trust_ring(150, RING, ONE)
+    peers.hear_us = 1_000
+    assert list(peers.hellos(160)) == [TWO, THREE]
+
+
 def test_after_a_lost_ring_only_who_speaks_is_there() -> None:
     peers = Peers(100)
     peers.trust_ring(7, RING, ONE)
