@@ -4,7 +4,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from antiphon.core.bundle import Bundle
-from antiphon.core.effects import Holdings, Recover
+from antiphon.core.effects import Holdings, Part, Recover
 from antiphon.core.ids import ConfigId, DaemonId, Incarnation
 from antiphon.core.service import ORDERED, Service
 from antiphon.protocol.stream.recovery import UNLIMITED, Plan, stream_holdings
@@ -76,8 +76,14 @@ class Ended:
         self.site = site
         self.coming = [one for number, one in enumerate(site.daemons) if number in coming]
         self.coming = self.coming or site.daemons[:1]
-        told = tuple((daemon.member, holdings_of(daemon)) for daemon in self.coming)
-        self.plan = Plan(Recover(ATTEMPT, told), site.configuration())
+        old = site.configuration()
+        told = [(daemon.member, holdings_of(daemon)) for daemon in self.coming]
+        parts = tuple(
+            Part((member,), old.segments.index(old.segment_of(member)), held)
+            for member, held in told
+        )
+        near = tuple((member.daemon, held) for member, held in told)
+        self.plan = Plan(Recover(ATTEMPT, parts, near), old)
         self.survivors = {daemon.member: self._recovered(daemon) for daemon in self.coming}
 
     def _recovered(self, daemon: Daemon) -> list[Bundle]:

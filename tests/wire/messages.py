@@ -17,6 +17,7 @@ from antiphon.wire.control import (
     Commit,
     Digest,
     EndSession,
+    Greeting,
     GroupChange,
     GroupStanding,
     GroupState,
@@ -27,11 +28,17 @@ from antiphon.wire.control import (
     Leaving,
     MemberState,
     PacketMessage,
+    PartState,
     Propose,
     Ready,
     RecoveryData,
     RecoveryRequest,
+    Relayed,
     SessionState,
+    SiteReady,
+    SiteReport,
+    SiteState,
+    Standing,
     State,
     pack_control,
     pack_group_change,
@@ -194,10 +201,14 @@ STREAMS = (
     StreamHoldings(((1, 1, 2), (3, 400, 900)), 400, 901, EARLY),
     StreamHoldings((), 0, 70_000, ()),
 )
-STATE = State(CONFIG, BASE, STREAMS, 2, 900 << 16)
-DIGEST = Digest(
-    CONFIG,
-    (MemberState(ME, BASE, STREAMS, 2, 900 << 16), MemberState(OTHER, BASE, (), 0, 0)),
+STATE = State(CONFIG, BASE, 1, STREAMS, 2, 900 << 16)
+PARTS = (PartState((ME,), BASE, 0, STREAMS, 2, 900 << 16), PartState((OTHER,), BASE, 1, (), 0, 0))
+PARTY = (
+    MemberState(ME, BASE, 0, STREAMS, 2, 900 << 16),
+    MemberState(OTHER, BASE, 1, (), 0, 0),
+)
+SITE_REPORT = SiteReport(
+    ME, 70_000, CONFIG, 8, (ME, OTHER), (Standing(OTHER.daemon, BASE, "link_dead"),), (OTHER,)
 )
 PLACE = (9, 11, 8, 7, 6, 5)
 WAYS = (1, ((0, 70_000), (2, 5)), (Reach(0, 8, 6), Reach(1, 7, 6)))
@@ -238,14 +249,23 @@ RING_REPORTS = RingPacket(*ME, CONFIG, 70_000, 506, REPORTS, ME, 0, [], PACKET_O
 EXAMPLES = (
     control("hurry", Hurry(CONFIG)),
     control("hello", HELLO),
-    control("propose", Propose(CONFIG, (ME, OTHER), "3 has token_loss")),
+    control("propose", Propose(CONFIG, ((ME, OTHER),), (), "3 has token_loss")),
+    control(
+        "propose_segments", Propose(CONFIG, ((ME,), (OTHER,)), ((0, 1), (70_000, 0)), "3 appeared")
+    ),
     control("state", STATE),
-    control("digest", DIGEST),
+    control("digest", Digest(CONFIG, ((), PARTS), PARTY)),
+    control("digest_leaders", Digest(CONFIG, (PARTS, PARTS), ())),
     control("recovery_request", RecoveryRequest(CONFIG, BASE, 1, 2, RUNS)),
     control("recovery_data", DATA),
     control("ready", Ready(CONFIG)),
     control("commit", Commit(CONFIG)),
     control("leaving", Leaving()),
+    control("site_state", SiteState(CONFIG, PARTS)),
+    control("site_ready", SiteReady(CONFIG)),
+    control("greeting", Greeting(ME.daemon, 0xFEDCBA9876543210, ((ME, 70_000), (OTHER, 1)))),
+    control("site_report", SITE_REPORT),
+    control("relayed", Relayed((ME.daemon, OTHER.daemon), encode_control(Ready(CONFIG)))),
     change("join_group", JoinGroup(1, "anna", "alpha")),
     change("leave_group", LeaveGroup(70_000, "βeta")),
     change("end_session", EndSession(300)),

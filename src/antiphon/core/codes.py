@@ -437,6 +437,29 @@ DROPS: dict[str, Code] = {
     "bad_digest": Code(
         "what a daemon says it holds cannot be", "It was damaged, or not made by us.", LIBRARY
     ),
+    "bad_state": Code(
+        "a leader speaks for others than its party", "It was damaged, or not made by us.", LIBRARY
+    ),
+    "bad_route": Code(
+        "a relayed packet names a way on which this daemon is not the next",
+        "It was damaged, or not made by us.",
+        LIBRARY,
+    ),
+    "not_relayed": Code(
+        "a packet came over others that is only said directly",
+        "It was not made by us.",
+        LIBRARY,
+    ),
+    "other_site": Code(
+        "a greeting for a site came from another one",
+        "A network joins sites that the configuration keeps apart.",
+        "separate their broadcasts, or configure them as one site",
+    ),
+    "one_site": Code(
+        "a leader of another site spoke to a cluster of one site",
+        "The daemons have different configurations.",
+        "give all of them the same configuration",
+    ),
     "impossible_epoch": Code(
         "a configuration's number is far beyond what can be", "It was not made by us.", LIBRARY
     ),

@@ -361,11 +361,31 @@ class Holdings(Word):
     """Position up to which I have delivered in turn."""
 
 
+class Part(NamedTuple):
+    """Members that come from one segment of the old configuration, and what they hold together."""
+
+    members: tuple[Member, ...]
+    segment: int
+    """In the old configuration."""
+
+    holdings: Holdings
+
+
 class Recover(Word):
-    """membership -> stream: what all who come with me hold, member by member."""
+    """membership -> stream: what all who come with me from the old configuration hold."""
 
     attempt: ConfigId
-    holdings: tuple[tuple[Member, Holdings], ...]
+    parts: tuple[Part, ...]
+    """All of them, each once: what becomes of a bundle is decided from these alone."""
+
+    near: tuple[tuple[DaemonId, Holdings], ...]
+    """Those of my party, one by one, me among them: from whom to fetch."""
+
+    far: tuple[tuple[DaemonId, Holdings], ...] = ()
+    """Whom to ask for what none of these holds, and what they can get; nearest first (SP-127)."""
+
+    deputy: bool = True
+    """I fetch for my party from far, and answer for it: also what is not for me."""
 
 
 class Recovered(Word):

@@ -88,7 +88,7 @@ class Configuration(NamedTuple):
     """Its segments, each sorted, by their first members; empty if there is only one."""
 
     edges: tuple[tuple[int, int, int], ...] = ()
-    """(segment, segment, weight): which of them talk to each other, and at what cost."""
+    """From which segment to which, and the weight of that way; sorted."""
 
     @property
     def segments(self) -> tuple[tuple[Member, ...], ...]:
@@ -98,6 +98,10 @@ class Configuration(NamedTuple):
     @property
     def daemons(self) -> tuple[DaemonId, ...]:
         return tuple(member.daemon for member in self.members)
+
+    def segment_of(self, member: Member) -> tuple[Member, ...]:
+        """The ring a member is in; empty for a stranger."""
+        return next((members for members in self.segments if member in members), ())
 
 
 GROUP_NAME_BYTES_MAX = 255

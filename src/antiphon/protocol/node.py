@@ -30,6 +30,7 @@ from antiphon.core.effects import (
     Installed,
     Join,
     Leave,
+    LinkDead,
     Multicast,
     Neighbours,
     Persisted,
@@ -37,6 +38,7 @@ from antiphon.core.effects import (
     Received,
     Recover,
     Recovered,
+    Send,
     Settled,
     Stamped,
     Submit,
@@ -54,14 +56,15 @@ from antiphon.core.trace import Kind, Record
 from antiphon.protocol.groups.groups import Groups
 from antiphon.protocol.links.links import Links
 from antiphon.protocol.membership.membership import Membership
+from antiphon.protocol.membership.routes import forward
 from antiphon.protocol.presets import NodeSettings
 from antiphon.protocol.sessions.sessions import Sessions
 from antiphon.protocol.sessions.settings import STRONG
 from antiphon.protocol.stream.stream import Stream
-from antiphon.wire.control import read_control
+from antiphon.wire.control import Relayed, read_control
 from antiphon.wire.heard import Heard, HeardLink, HeardPacket, HeardToken
 from antiphon.wire.link import read_link_packet
-from antiphon.wire.packet import HEADER_BYTES, Envelope, Tag, open_header
+from antiphon.wire.packet import HEADER_BYTES, TAG_AT, Envelope, Tag, open_header
 from antiphon.wire.ring import read_ring_packet, read_token
 
 STEPS_MAX = 1_000_000
@@ -73,6 +76,14 @@ KEY_MARK = "/"
 """What a profile stores it stores under its own name: `profile/key`."""
 
 STREAM_TAGS = (Tag.HURRY, Tag.RECOVERY_REQUEST, Tag.RECOVERY_DATA)
+ROUTED_TAGS = frozenset(
+    {
+        *(Tag.PROPOSE, Tag.SITE_STATE, Tag.DIGEST, Tag.SITE_READY, Tag.COMMIT),
+        *(Tag.RECOVERY_REQUEST, Tag.RECOVERY_DATA),
+    }
+)
+"""What members of different segments say to each other, wherever the other is. Leaders greet
+each other directly or not at all: that is how they know."""
 
 
 class Node:
@@ -88,7 +99,10 @@ class Node:
         self.pause_us = settings.pause_us
         self._daemons = frozenset(settings.daemons)
         envelope = Envelope(settings.cluster, me)
-        self.membership = Membership(me, settings.membership, envelope, rng)
+        self._envelope = envelope
+        self.membership = Membership(
+            me, settings.membership, envelope, rng, settings.sites, settings.weights
+        )
         self.stream = Stream(me, settings.stream, envelope, settings.level)
         self.links = Links(me, settings.hop, envelope)
         self.groups = Groups(me, settings.level)
@@ -105,6 +119,7 @@ class Node:
             **dict.fromkeys((GroupDaemons, Arrived), self.stream),
             **dict.fromkeys((Forward, Neighbours), self.links),
             **dict.fromkeys((Holdings, Progress, Recovered, Evidence, Trouble), self.membership),
+            LinkDead: self.membership,
             **dict.fromkeys((Delivered, Stamped, Transitional, Installed), self.groups),
             **dict.fromkeys((Tell, Taken), self.sessions),
             **dict.fromkeys((Connect, Disconnect, Join, Leave, Multicast, Drained), self.sessions),
@@ -152,28 +167,47 @@ class Node:
 
     def _receive(self, now: Instant, packet: bytes) -> list[Word]:
         try:
-            machine, event = self._open(packet)
+            tag, sender = self._open_header(packet)
+            if tag == Tag.RELAYED:
+                relayed = self._open_relayed(packet)
+                if len(relayed.route) > 1:
+                    return [forward(self._envelope, relayed)]
+                packet = relayed.packet
+                tag, sender = self._open_header(packet)
+                if tag not in ROUTED_TAGS:
+                    raise DecodeError("not_relayed", str(tag))
+            machine, event = self._open(tag, sender, packet)
         except DecodeError as error:
             return [self._refused(now, error)]
         return self._run(now, deque([(machine, event)]), [])
 
-    def _open(self, packet: bytes) -> tuple[Machine, Word]:
+    def _open_header(self, packet: bytes) -> tuple[int, Member]:
         tag, daemon, incarnation = open_header(packet, self._settings.cluster)
         if daemon not in self._daemons:
             raise DecodeError("unknown_daemon", str(daemon))
         if daemon == self.me.daemon:
             raise DecodeError("own" if incarnation == self.me.incarnation else "twin")
+        return tag, Member(daemon, incarnation)
+
+    def _open_relayed(self, packet: bytes) -> Relayed:
+        relayed = read_control(Tag.RELAYED, packet)
+        assert isinstance(relayed, Relayed)
+        if relayed.route[0] != self.me.daemon or not self._daemons.issuperset(relayed.route):
+            raise DecodeError("bad_route", str(relayed.route))
+        return relayed
+
+    def _open(self, tag: int, sender: Member, packet: bytes) -> tuple[Machine, Word]:
         if tag == Tag.TOKEN:
             config, token = read_token(packet)
-            return self.stream, HeardToken(Member(daemon, incarnation), config, token)
+            return self.stream, HeardToken(sender, config, token)
         if tag == Tag.LINK:
-            return self.links, HeardLink(read_link_packet(packet, daemon, incarnation))
+            return self.links, HeardLink(read_link_packet(packet, *sender))
         if tag == Tag.LOOSE:
-            return self.stream, Arrived(Member(daemon, incarnation), packet[HEADER_BYTES:])
+            return self.stream, Arrived(sender, packet[HEADER_BYTES:])
         if tag == Tag.DATA:
-            ring_packet = read_ring_packet(packet, daemon, incarnation)
+            ring_packet = read_ring_packet(packet, *sender)
             return self.stream, HeardPacket(ring_packet, packet)
-        heard = Heard(Member(daemon, incarnation), read_control(tag, packet))
+        heard = Heard(sender, read_control(tag, packet))
         return (self.stream if tag in STREAM_TAGS else self.membership), heard
 
     def _refused(self, now: Instant, error: DecodeError) -> Word:
@@ -202,5 +236,7 @@ class Node:
                 waiting.append((machine, effect))
             elif isinstance(effect, Ask):
                 waiting.append((self._profiles[effect.profile], effect))
+            elif type(effect) is Send and effect.packet[TAG_AT] in ROUTED_TAGS:
+                leaving.append(self.membership.address(effect))
             else:
                 leaving.append(effect)

@@ -21,7 +21,11 @@ class NodeSettings:
     """Everybody who may ever take part (SP-14)."""
 
     sites: tuple[tuple[DaemonId, ...], ...] = ()
-    """All daemons by site; empty: one site."""
+    """The same daemons by site; empty: all are of one."""
+
+    weights: tuple[tuple[int, int, int], ...] = ()
+    """What the way from one site to another costs, where it is not 1: from, to, weight. Sites
+    are counted from 0."""
 
     level: Level = Level.VIEWS
     pause_us: int = 100 * MILLISECOND
@@ -35,6 +39,12 @@ class NodeSettings:
     def __post_init__(self) -> None:
         if self.pause_us >= self.stream.token_loss_us:
             raise ConfigError("pause_us", "is not below token_loss_us", "lower it")
+        placed = sorted(daemon for site in self.sites for daemon in site)
+        if self.sites and placed != sorted(self.daemons):
+            raise ConfigError("sites", "do not have each daemon once", "name all of them")
+        for one, two, weight in self.weights:
+            if not (0 <= one < len(self.sites) and 0 <= two < len(self.sites) and weight > 0):
+                raise ConfigError("weights", f"{one} {two} {weight} is no way", "change it")
 
 
 LAN = NodeSettings()
@@ -64,6 +74,9 @@ SIMULATION = replace(
         hear_us=1_300 * MILLISECOND,
         hear_alert_us=300 * MILLISECOND,
         settle_us=130 * MILLISECOND,
+        greet_us=200 * MILLISECOND,
+        hear_far_us=1_300 * MILLISECOND,
+        report_life_us=3 * SECOND,
     ),
     sessions=SessionSettings(backlog_max=400),
 )

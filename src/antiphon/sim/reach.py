@@ -180,7 +180,7 @@ def _proposal(event: Any, effects: Any) -> tuple[Member, ...]:
     """Whom the attempt is with that begins here, if one begins."""
     if type(event) is Heard and type(event.message) is Propose:
         began = any(type(effect) is Emit and effect.record.kind is Kind.ENTER for effect in effects)
-        members: tuple[Member, ...] = event.message.members
+        members = tuple(member for part in event.message.parts for member in part)
         return members if began else ()
     for effect in effects:
         if type(effect) is Emit and effect.record.kind is Kind.ATTEMPT:

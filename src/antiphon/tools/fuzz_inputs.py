@@ -18,11 +18,19 @@ from antiphon.wire.body import pack_body, read_body
 from antiphon.wire.control import (
     Commit,
     Digest,
+    Greeting,
     Leaving,
     MemberState,
     PacketMessage,
+    PartState,
+    Propose,
     RecoveryData,
     RecoveryRequest,
+    Relayed,
+    SiteReady,
+    SiteReport,
+    SiteState,
+    Standing,
     pack_control,
     pack_group_change,
     read_control,
@@ -173,13 +181,22 @@ def _rare_packets() -> Iterator[bytes]:
     )
     told = StreamHoldings(((1, 3, 4), (5, 9, 11)), 3, 5, ((7, 8),))
     streams = (told, told)
-    states = tuple(MemberState(who, base, streams, 9, 3) for who in (one, two))
+    states = tuple(MemberState(who, base, 0, streams, 9, 3) for who in (one, two))
+    parts = (PartState((one, two), base, 0, streams, 9, 3), PartState((), base, 1, (), 0, 0))
+    standing = Standing(two.daemon, base, "token_loss")
     rare: tuple[PacketMessage, ...] = (
         RecoveryRequest(config, base, 1, 0, runs),
         data,
-        Digest(config, states),
+        Digest(config, ((), parts), states),
+        Digest(config, (parts, parts), ()),
         Commit(config),
         Leaving(),
+        Propose(config, ((one,), (two,)), ((0, 1), (2, 0)), "2 appeared"),
+        SiteState(config, parts),
+        SiteReady(config),
+        Greeting(one.daemon, 2**63, ((one, 3), (two, 4))),
+        SiteReport(one, 5, config, 2, (one, two), (standing,), (two,)),
+        Relayed((two.daemon, one.daemon), pack_control(Envelope(CLUSTER, two), SiteReady(config))),
     )
     for message in rare:
         yield pack_control(Envelope(CLUSTER, one), message)

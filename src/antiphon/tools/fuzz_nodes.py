@@ -156,8 +156,8 @@ def broken_invariants(node: Node) -> list[str]:
     """What the docstrings of the machines say of their own state, tested."""
     membership = node.membership
     rules = {
-        "installed <= accepted": membership.installed.id <= membership._accepted,
-        "accepted.epoch <= epoch": membership._accepted.epoch <= membership._epoch,
+        "installed <= accepted": membership.installed.id <= membership.ids.accepted,
+        "accepted.epoch <= epoch": membership.ids.accepted.epoch <= membership.ids.epoch,
         "a member of what it installed": node.me in membership.installed.members,
     }
     ring = node.stream._ring

@@ -22,11 +22,12 @@ from antiphon.core.ids import (
     SomeDaemon,
     ViewId,
 )
-from antiphon.wire.packet import HEADER_BYTES, Envelope, Tag
+from antiphon.wire.packet import HEADER_BYTES, PACKET_BYTES_MAX, Envelope, Tag
 from antiphon.wire.ring import check_order, check_reach
 
 MEMBERS_MAX = 256
 SEGMENTS_MAX = 256
+HOPS_MAX = 32
 RUNS_MAX = 4096
 RUNS_TOTAL_MAX = 1 << 20
 EVIDENCE_BYTES_MAX = 2048
@@ -39,6 +40,11 @@ Members = Annotated[tuple[Member, ...], msgspec.Meta(max_length=MEMBERS_MAX)]
 Daemons = Annotated[tuple[SomeDaemon, ...], msgspec.Meta(max_length=MEMBERS_MAX)]
 Runs = Annotated[tuple[tuple[U64, U64], ...], msgspec.Meta(max_length=RUNS_MAX)]
 Streams = Annotated[tuple[StreamHoldings, ...], msgspec.Meta(max_length=SEGMENTS_MAX)]
+Parts = Annotated[tuple[Members, ...], msgspec.Meta(min_length=1, max_length=SEGMENTS_MAX)]
+Weights = Annotated[
+    tuple[Annotated[tuple[U32, ...], msgspec.Meta(max_length=SEGMENTS_MAX)], ...],
+    msgspec.Meta(max_length=SEGMENTS_MAX),
+]
 Text = Annotated[str, msgspec.Meta(max_length=EVIDENCE_BYTES_MAX)]
 Reason = Annotated[str, msgspec.Meta(max_length=64)]
 Name = Annotated[GroupName, msgspec.Meta(min_length=1, max_length=255)]
@@ -82,18 +88,27 @@ class Hello(Control):
 
 
 class Propose(Control):
-    """Coordinator to members: let this be the next configuration."""
+    """Coordinator to leaders, and they to their parties: let this be the next configuration."""
 
     config: ConfigId
-    members: Members
+    parts: Parts
+    """Its segments by their leaders, each sorted, each member once."""
+
+    weights: Weights
+    """From each segment to each: of the edge between them, 0 where there is none. Empty if
+    there is only one segment."""
+
     reason: Text
 
 
 class State(Control):
-    """Member to coordinator: I take no more of `base`, and this is what I hold of it."""
+    """Member to leader: I take no more of `base`, and this is what I hold of it."""
 
     config: ConfigId
     base: ConfigId
+    segment: U32
+    """Mine in `base`."""
+
     streams: Streams
     stable: U64
     cursor: U64
@@ -104,16 +119,43 @@ class MemberState(Control):
 
     member: Member
     base: ConfigId
+    segment: U32
     streams: Streams
     stable: U64
     cursor: U64
 
 
-class Digest(Control):
-    """Coordinator to members: what everybody holds."""
+class PartState(Control):
+    """What members from one segment of `base` hold together."""
+
+    members: Members
+    base: ConfigId
+    segment: U32
+    streams: Streams
+    stable: U64
+    cursor: U64
+
+
+PartStates = Annotated[tuple[PartState, ...], msgspec.Meta(max_length=MEMBERS_MAX)]
+
+
+class SiteState(Control):
+    """Leader to coordinator: what my party holds, put together."""
 
     config: ConfigId
-    states: Annotated[tuple[MemberState, ...], msgspec.Meta(max_length=MEMBERS_MAX)]
+    parts: PartStates
+
+
+class Digest(Control):
+    """Coordinator to leaders: what all segments hold. Leader to party: the same of the other
+    segments, and of ours member by member."""
+
+    config: ConfigId
+    sites: Annotated[tuple[PartStates, ...], msgspec.Meta(max_length=SEGMENTS_MAX)]
+    """For each segment of the proposal; ours is left out inside a party."""
+
+    party: Annotated[tuple[MemberState, ...], msgspec.Meta(max_length=MEMBERS_MAX)]
+    """Empty between leaders."""
 
 
 class RecoveryRequest(Control):
@@ -150,19 +192,76 @@ class RecoveryData(Control):
 
 
 class Ready(Control):
-    """Member to coordinator: I hold all of the plan and pledge it."""
+    """Member to leader: I hold all of the plan and pledge it."""
+
+    config: ConfigId
+
+
+class SiteReady(Control):
+    """Leader to coordinator: all of my party are ready."""
 
     config: ConfigId
 
 
 class Commit(Control):
-    """Coordinator to members: everybody is ready; install."""
+    """Coordinator to leaders, and they to their parties: everybody is ready; install."""
 
     config: ConfigId
 
 
 class Leaving(Control):
     """I stop, and this life of mine is over: go on without me."""
+
+
+class Greeting(Control):
+    """Leader to leaders, and to daemons elsewhere that might be: do you hear me? One that does
+    not lead answers with whom it follows."""
+
+    leader: SomeDaemon
+    """Whom I follow; myself if I lead."""
+
+    summary: U64
+    """Of the reports of my component: if yours is another, we do not know the same."""
+
+    held: Annotated[tuple[tuple[Member, U64], ...], msgspec.Meta(max_length=SEGMENTS_MAX)]
+    """Whose reports I have, up to which number; sorted. Empty while we know the same."""
+
+
+class Standing(Control):
+    """Of one member of a party that is not where its leader is, or has trouble."""
+
+    daemon: SomeDaemon
+    config: ConfigId
+    trouble: Reason
+
+
+class SiteReport(Control):
+    """A leader about its party and whom it hears; flooded over edges. The highest number of its
+    life says everything."""
+
+    leader: Member
+    number: U64
+    config: ConfigId
+    """Installed at the leader, and at all of the party who are not listed."""
+
+    epoch: U64
+    """The highest that anybody of the party knows."""
+
+    party: Members
+    """Sorted; the leader is the first."""
+
+    standings: Annotated[tuple[Standing, ...], msgspec.Meta(max_length=MEMBERS_MAX)]
+    hears: Annotated[tuple[Member, ...], msgspec.Meta(max_length=SEGMENTS_MAX)]
+    """Leaders; sorted. Two that hear each other are an edge."""
+
+
+class Relayed(Control):
+    """A packet on its way between leaders that do not hear each other."""
+
+    route: Annotated[tuple[SomeDaemon, ...], msgspec.Meta(min_length=1, max_length=HOPS_MAX)]
+    """Who gets it next, up to whom it is for; each once."""
+
+    packet: Annotated[bytes, msgspec.Meta(max_length=PACKET_BYTES_MAX)]
 
 
 PacketMessage = (
@@ -176,6 +275,11 @@ PacketMessage = (
     | Ready
     | Commit
     | Leaving
+    | SiteState
+    | SiteReady
+    | Greeting
+    | SiteReport
+    | Relayed
 )
 
 TAGS: dict[type[Control], Tag] = {
@@ -189,6 +293,11 @@ TAGS: dict[type[Control], Tag] = {
     Ready: Tag.READY,
     Commit: Tag.COMMIT,
     Leaving: Tag.LEAVING,
+    SiteState: Tag.SITE_STATE,
+    SiteReady: Tag.SITE_READY,
+    Greeting: Tag.GREETING,
+    SiteReport: Tag.SITE_REPORT,
+    Relayed: Tag.RELAYED,
 }
 
 
@@ -274,9 +383,13 @@ def _check(message: PacketMessage) -> None:
     match message:
         case State(streams=streams):
             _check_streams(streams)
-        case Digest(states=states):
-            _check_streams([stream for state in states for stream in state.streams])
-            _check_sorted(tuple(state.member.daemon for state in states))
+        case SiteState(parts=parts):
+            _check_part_states(parts)
+        case Digest(sites=sites, party=party):
+            _check_streams([stream for state in party for stream in state.streams])
+            _check_sorted(tuple(state.member.daemon for state in party))
+            for parts in sites:
+                _check_part_states(parts)
         case RecoveryRequest(wanted=wanted):
             _check_runs(wanted)
             if not wanted:
@@ -288,11 +401,19 @@ def _check(message: PacketMessage) -> None:
                 raise DecodeError("bad_field", "a stream is not another than itself")
             if not message.number or message.index >= message.fragments:
                 raise DecodeError("bad_field", "a fragment outside of its bundle")
-        case Propose(members=members):
-            _check_sorted(tuple(member.daemon for member in members))
+        case Propose(parts=parts, weights=weights):
+            _check_parts(parts)
+            _check_weights(len(parts), weights)
         case Hello(heard=heard, clique=clique):
             _check_sorted(tuple(member.daemon for member in heard))
             _check_sorted(clique)
+        case Greeting(held=held):
+            _check_sorted(tuple(member.daemon for member, _ in held))
+        case SiteReport():
+            _check_report(message)
+        case Relayed(route=route):
+            if len(set(route)) < len(route):
+                raise DecodeError("bad_field", "a route goes nowhere twice")
         case _:
             pass
 
@@ -300,6 +421,50 @@ def _check(message: PacketMessage) -> None:
 def _check_sorted(daemons: tuple[int, ...]) -> None:
     if any(one >= other for one, other in pairwise(daemons)):
         raise DecodeError("not_canonical", "a list of members is sorted, each daemon once")
+
+
+def _check_parts(parts: tuple[tuple[Member, ...], ...]) -> None:
+    """Segments are apart, and sorted by their leaders."""
+    for members in parts:
+        _check_sorted(tuple(member.daemon for member in members))
+        if not members:
+            raise DecodeError("bad_field", "a segment without members")
+    _check_sorted(tuple(members[0].daemon for members in parts))
+    if len({member.daemon for members in parts for member in members}) < sum(map(len, parts)):
+        raise DecodeError("bad_field", "a daemon in two segments")
+
+
+def _check_weights(segments: int, weights: tuple[tuple[int, ...], ...]) -> None:
+    """An edge has a weight in each direction; one segment has no edges."""
+    if len(weights) != (segments if segments > 1 else 0):
+        raise DecodeError("bad_field", "weights are told for all segments")
+    if any(len(row) != segments for row in weights):
+        raise DecodeError("bad_field", "weights are told from each segment to each")
+    for one in range(len(weights)):
+        if any(bool(weights[one][two]) != bool(weights[two][one]) for two in range(one + 1)):
+            raise DecodeError("bad_field", "an edge has two directions")
+        if weights[one][one]:
+            raise DecodeError("bad_field", "an edge of a segment to itself")
+
+
+def _check_part_states(parts: tuple[PartState, ...]) -> None:
+    _check_streams([stream for part in parts for stream in part.streams])
+    places = [(part.base, part.segment) for part in parts]
+    if any(one >= other for one, other in pairwise(places)):
+        raise DecodeError("not_canonical", "parts are sorted by where they come from")
+    for part in parts:
+        _check_sorted(tuple(member.daemon for member in part.members))
+
+
+def _check_report(report: SiteReport) -> None:
+    party = tuple(member.daemon for member in report.party)
+    _check_sorted(party)
+    _check_sorted(tuple(standing.daemon for standing in report.standings))
+    _check_sorted(tuple(member.daemon for member in report.hears))
+    if report.party[:1] != (report.leader,):
+        raise DecodeError("bad_field", "a leader is the first of its party")
+    if not {standing.daemon for standing in report.standings} <= set(party):
+        raise DecodeError("bad_field", "a standing of a stranger")
 
 
 def _check_streams(streams: Iterable[StreamHoldings]) -> None:

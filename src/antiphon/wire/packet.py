@@ -18,6 +18,9 @@ WIRE_VERSION = 1
 
 HEADER = Struct(">BBQQQ")
 HEADER_BYTES = HEADER.size
+TAG_AT = 1
+"""Where a packet's tag is."""
+
 
 CONFIG = Struct(">QQQI")
 """A configuration id, first in the body of whatever belongs to one configuration."""
@@ -44,6 +47,11 @@ class Tag(IntEnum):
     RECOVERY_REQUEST = 22
     RECOVERY_DATA = 23
     LEAVING = 24
+    SITE_STATE = 25
+    SITE_READY = 26
+    GREETING = 27
+    SITE_REPORT = 28
+    RELAYED = 29
 
 
 class Envelope:

@@ -25,12 +25,13 @@ from antiphon.core.trace import Kind
 from antiphon.protocol.node import Node
 from antiphon.protocol.presets import LAN, SIMULATION
 from antiphon.wire.body import letters, pack_body
-from antiphon.wire.control import Hello, pack_control
+from antiphon.wire.control import Hello, Relayed, SiteReady, pack_control, read_control
 from antiphon.wire.packet import WIRE_VERSION, Envelope, Tag
 
 ME = Member(DaemonId(1), Incarnation(5))
 PEER = Member(DaemonId(2), Incarnation(6))
 SETTINGS = replace(SIMULATION, daemons=(DaemonId(1), DaemonId(2), DaemonId(3)))
+CONFIG = ConfigId(9, *ME, 1)
 HELLO = Hello(
     ConfigId(1, *PEER, 1), PEER.daemon, True, "", DaemonId(0), 1, (ME,), (ME.daemon, PEER.daemon)
 )
@@ -76,10 +77,65 @@ def test_what_does_not_belong_here_is_dropped_with_its_reason(packet: bytes, rea
     assert made.deadline() == due
 
 
+# Relays.
+
+OTHER = Member(DaemonId(3), Incarnation(7))
+READY = pack_control(Envelope(SETTINGS.cluster, OTHER), SiteReady(CONFIG))
+
+
+def relayed(packet: bytes, *route: int) -> Received:
+    told = Relayed(tuple(map(DaemonId, route)), packet)
+    return Received(pack_control(Envelope(SETTINGS.cluster, PEER), told))
+
+
+def test_a_relayed_packet_goes_on_to_the_next_of_its_route() -> None:
+    (send,) = node().handle(1, relayed(READY, 1, 3, 2))
+    assert isinstance(send, Send) and send.to == 3
+    onward = read_control(Tag.RELAYED, send.packet)
+    assert onward == Relayed((DaemonId(3), DaemonId(2)), READY)
+
+
+def test_at_its_end_a_relayed_packet_is_opened_as_if_it_had_come_directly() -> None:
+    """It is of whom its own header names, not of the last relay."""
+    effects = node().handle(1, relayed(READY, 1))
+    (drop,) = [effect.record for effect in effects if isinstance(effect, Emit)]
+    assert (drop.reason, drop.peer) == ("other_attempt", OTHER.daemon)
+
+
+@pytest.mark.parametrize(
+    ("event", "reason"),
+    [
+        (relayed(READY, 3, 1), "bad_route"),
+        (relayed(READY, 1, 9), "bad_route"),
+        (relayed(hello(), 1), "not_relayed"),
+        (relayed(relayed(READY, 1).packet, 1), "not_relayed"),
+        (relayed(pack_control(Envelope(SETTINGS.cluster, ME), SiteReady(CONFIG)), 1), "own"),
+        (relayed(READY[:10], 1), "too_short"),
+    ],
+    ids=["another is next", "a stranger", "a greeting", "relayed twice", "my own", "cut"],
+)
+def test_what_cannot_have_been_relayed_is_refused(event: Received, reason: str) -> None:
+    """Leaders know by greetings whom they hear: those must not come over others."""
+    assert [one for one, _ in drops(node().handle(1, event))] == [reason]
+
+
+def test_sites_have_each_daemon_once() -> None:
+    one, two = (DaemonId(1), DaemonId(2)), (DaemonId(3),)
+    assert replace(SETTINGS, sites=(one, two), weights=((0, 1, 5),)).sites == (one, two)
+    for wrong in ({"sites": (one,)}, {"sites": (one, one, two)}):
+        with pytest.raises(ConfigError) as caught:
+            replace(SETTINGS, **wrong)
+        assert caught.value.key == "sites"
+    for way in ((0, 2, 1), (0, 1, 0), (-1, 0, 1)):
+        with pytest.raises(ConfigError) as caught:
+            replace(SETTINGS, sites=(one, two), weights=(way,))
+        assert caught.value.key == "weights"
+
+
 def test_a_packet_of_a_peer_is_heard() -> None:
     made = node()
     assert drops(made.handle(1, Received(hello()))) == []
-    assert PEER in made.membership._picture.mutual
+    assert PEER in made.membership._site.picture.mutual
 
 
 def test_a_lone_daemon_serves_its_clients_at_once() -> None:
@@ -112,7 +168,7 @@ def test_a_node_that_stood_still_blames_nobody() -> None:
     made.handle(1, Received(hello()))
     pause = 10 * SETTINGS.membership.hear_us
     made.handle(made.deadline() + pause, WAKEUP)
-    assert PEER in made.membership._counted(made.deadline())
+    assert PEER in made.membership._site.counted(made.deadline())
 
 
 def test_garbage_after_a_pause_moves_the_timers_once() -> None:

@@ -65,18 +65,19 @@ def stream(
     why: str, held: list[list[int]], known: int = 0, stamp: int = 0, early: Any = ()
 ) -> Refusal:
     """A state with one stream that cannot be."""
-    return control("bad_field", why, "state", 2, [[held, known, stamp, early]])
+    return control("bad_field", why, "state", 3, [[held, known, stamp, early]])
 
 
 def _half(state: list[Any]) -> list[Any]:
     """A member that holds more than half of what all may hold."""
-    return [*state[:2], [[[[1, (1 << 19) + 1, 1 << 20]], 0, 0, []]], *state[3:]]
+    return [*state[:3], [[[[1, (1 << 19) + 1, 1 << 20]], 0, 0, []]], *state[4:]]
 
 
 TOKEN = HEADER_BYTES + CONFIG_BYTES
 PIECE = PACKET_OVERHEAD
 ORDER = PACKET_OVERHEAD + PIECE_OVERHEAD
 
+LONE_BASE = [1, 2, 3, 4]
 TOO_MANY_MEMBERS = [[1, number] for number in range(257)]
 TOO_MANY_RUNS = [[3 * number, 3 * number] for number in range(1, 4098)]
 LONE_MEMBER = [3, 1]
@@ -154,8 +155,17 @@ BOUNDS = [
     control("malformed", "257 in a clique", "hello", 7, list(range(1, 258))),
     control("malformed", "a member of three numbers", "hello", 6, [[1, 2, 3]]),
     control("malformed", "alert is no truth value", "hello", 2, 1),
-    control("malformed", "257 members", "propose", 1, TOO_MANY_MEMBERS),
-    control("malformed", "evidence of 2049 characters", "propose", 2, "e" * 2049),
+    control("malformed", "257 members", "propose", 1, [TOO_MANY_MEMBERS]),
+    control("malformed", "257 segments", "propose", 1, [[one] for one in TOO_MANY_MEMBERS]),
+    control("malformed", "no segments", "propose", 1, []),
+    control("malformed", "evidence of 2049 characters", "propose", 3, "e" * 2049),
+    control("malformed", "a weight of 33 bits", "propose_segments", 2, [[0, 1 << 32], [1, 0]]),
+    control("malformed", "257 reports held", "greeting", 2, [[[n, 1], 1] for n in range(257)]),
+    control("malformed", "257 leaders heard", "site_report", 6, [[n, 1] for n in range(257)]),
+    control("malformed", "trouble of 65 characters", "site_report", 5, [[3, LONE_BASE, "t" * 65]]),
+    control("malformed", "a route to nobody", "relayed", 0, []),
+    control("malformed", "a route of 33 hops", "relayed", 0, list(range(33))),
+    control("malformed", "a packet that fits no datagram", "relayed", 1, bytes(65_508)),
     control("malformed", "a counter of 33 bits", "ready", 0, [1, 2, 3, 1 << 32]),
     control("malformed", "a configuration of three numbers", "commit", 0, [1, 2, 3]),
     control("malformed", "4097 runs", "recovery_request", 4, TOO_MANY_RUNS),
@@ -181,12 +191,40 @@ MEANINGS = [
     control("not_canonical", "heard is not sorted", "hello", 6, [[9, 1], [3, 1]]),
     control("not_canonical", "heard names one twice", "hello", 6, [LONE_MEMBER, LONE_MEMBER]),
     control("not_canonical", "clique is not sorted", "hello", 7, [9, 3]),
-    control("not_canonical", "members not sorted", "propose", 1, [[9, 1], [3, 1]]),
+    control("not_canonical", "members not sorted", "propose", 1, [[[9, 1], [3, 1]]]),
+    control("not_canonical", "segments not sorted", "propose_segments", 1, [[[9, 1]], [[3, 1]]]),
+    control("bad_field", "an empty segment", "propose_segments", 1, [[[9, 1]], []]),
+    control(
+        "bad_field", "in two segments", "propose_segments", 1, [[[3, 1], [9, 1]], [[4, 1], [9, 1]]]
+    ),
+    control("bad_field", "weights of one segment", "propose", 2, [[0]]),
+    control("bad_field", "weights of three segments", "propose_segments", 2, [[0, 1], [1, 0], []]),
+    control("bad_field", "a row too short", "propose_segments", 2, [[0, 1], [1]]),
+    control("bad_field", "an edge of one direction", "propose_segments", 2, [[0, 1], [0, 0]]),
+    control("bad_field", "an edge to itself", "propose_segments", 2, [[1, 1], [1, 0]]),
+    control("not_canonical", "reports not sorted", "greeting", 2, [[[9, 1], 1], [[3, 1], 1]]),
+    control("bad_field", "a party without its leader", "site_report", 4, [LONE_MEMBER]),
+    control("not_canonical", "a party not sorted", "site_report", 4, [[3, 5], [2, 1]]),
+    control("not_canonical", "leaders not sorted", "site_report", 6, [[9, 1], [3, 1]]),
+    control("bad_field", "a standing of a stranger", "site_report", 5, [[7, LONE_BASE, ""]]),
+    control("bad_field", "a route that returns", "relayed", 0, [3, 4, 3]),
+    Refusal(
+        "not_canonical",
+        "parts not sorted",
+        "site_state",
+        respelled("site_state", lambda fields: [fields[0], fields[1][::-1]]),
+    ),
+    Refusal(
+        "not_canonical",
+        "parts of a site not sorted",
+        "digest_leaders",
+        respelled("digest_leaders", lambda fields: [fields[0], [fields[1][0][::-1]], []]),
+    ),
     Refusal(
         "not_canonical",
         "states not sorted",
         "digest",
-        respelled("digest", lambda fields: [fields[0], fields[1][::-1]]),
+        respelled("digest", lambda fields: [*fields[:2], fields[2][::-1]]),
     ),
     stream("runs touch", [[1, 2, 2], [3, 4, 4]]),
     stream("a run backwards", [[4, 2, 4]]),
@@ -201,7 +239,7 @@ MEANINGS = [
         "bad_field",
         "two members with too many runs together",
         "digest",
-        respelled("digest", lambda fields: [fields[0], [_half(one) for one in fields[1]]]),
+        respelled("digest", lambda fields: [*fields[:2], [_half(one) for one in fields[2]]]),
     ),
     control("bad_field", "a request for nothing", "recovery_request", 4, []),
     control("bad_field", "a request for too much", "recovery_request", 4, [[1, 1 << 40]]),

@@ -39,6 +39,7 @@ DAEMONS = tuple(member.daemon for member in MEMBERS)
 CONFIG_MAX = ConfigId(LAST, DaemonId(LAST), Incarnation(LAST), 2**32 - 1)
 RUNS = tuple((2 * number, 2 * number) for number in range(1, RUNS_MAX + 1))
 STAMPED = tuple((first, last, last) for first, last in RUNS)
+STREAM_MAX = StreamHoldings(STAMPED, LAST, LAST, RUNS)
 VIEW = ViewId(CONFIG_MAX, LAST, LAST)
 
 
@@ -46,10 +47,10 @@ VIEW = ViewId(CONFIG_MAX, LAST, LAST)
     "message",
     [
         Hello(CONFIG_MAX, DaemonId(LAST), True, "r" * 64, DaemonId(LAST), LAST, MEMBERS, DAEMONS),
-        Propose(CONFIG_MAX, MEMBERS, "e" * 2048),
-        State(CONFIG_MAX, CONFIG_MAX, (StreamHoldings(STAMPED, LAST, LAST, RUNS),), LAST, LAST),
-        State(CONFIG, CONFIG, (StreamHoldings(((1, RUNS_TOTAL_MAX, LAST),), 0, 0, ()),), 0, 0),
-        State(CONFIG, CONFIG, (StreamHoldings((), 0, 0, ()),) * SEGMENTS_MAX, 0, 0),
+        Propose(CONFIG_MAX, (MEMBERS,), (), "e" * 2048),
+        State(CONFIG_MAX, CONFIG_MAX, 2**32 - 1, (STREAM_MAX,), LAST, LAST),
+        State(CONFIG, CONFIG, 0, (StreamHoldings(((1, RUNS_TOTAL_MAX, LAST),), 0, 0, ()),), 0, 0),
+        State(CONFIG, CONFIG, 0, (StreamHoldings((), 0, 0, ()),) * SEGMENTS_MAX, 0, 0),
         RecoveryRequest(CONFIG, CONFIG, 2**32 - 1, 2**32 - 1, ((LAST, LAST),)),
     ],
     ids=lambda message: type(message).__name__,
@@ -111,4 +112,4 @@ def test_a_proposal_names_each_daemon_once() -> None:
     """A ring with a daemon in it twice has no order."""
     lives = (Member(DaemonId(3), Incarnation(1)), Member(DaemonId(3), Incarnation(2)))
     with pytest.raises(DecodeError):
-        decode_control(encode_control(Propose(CONFIG, lives, "")))
+        decode_control(encode_control(Propose(CONFIG, (lives,), (), "")))

@@ -1,92 +1,202 @@
-"""One attempt at a configuration, from both sides.
+"""One attempt at a configuration, from all sides.
 
-The coordinator collects what every member holds, tells it to all, waits until all are
-ready, and commits. Each side repeats its last message until the other moves on.
+A coordinator speaks with leaders, leaders with their parties. On both levels it is the same:
+collect what each holds, tell it to all, wait until all are ready, commit. Each side repeats its
+last message until the other moves on.
 """
 
-from antiphon.core.effects import Holdings
+from typing import Generic, TypeVar
+
+from antiphon.core.effects import Holdings, Part, Recover
 from antiphon.core.ids import ConfigId, Configuration, Member
-from antiphon.core.machine import Instant
-from antiphon.wire.control import Digest, MemberState, State
+from antiphon.core.machine import MILLISECOND, Instant
+from antiphon.protocol.membership.merging import members_of, merge_members, union
+from antiphon.protocol.membership.routes import Routes
+from antiphon.wire.control import Digest, MemberState, PartState, Propose, SiteState, State
+
+T = TypeVar("T")
 
 
 class Attempt:
     """What a member knows of the attempt it takes part in; `mine` is set when it holds."""
 
-    def __init__(self, configuration: Configuration, reason: str, now: Instant) -> None:
+    def __init__(self, configuration: Configuration, reason: str, me: Member, now: Instant) -> None:
         self.configuration = configuration
         self.reason = reason
+        self.segment = configuration.segment_of(me)
+        self.index = configuration.segments.index(self.segment)
+        self.routes = Routes(configuration, me)
         self.began = now
         self.mine: State | None = None
         self.recovering_since: Instant = now
         self.progressed = False
-        """Something came since my last message to the coordinator."""
+        """Something came since my last message to whom I answer."""
 
     @property
     def id(self) -> ConfigId:
         return self.configuration.id
 
+    @property
+    def several(self) -> bool:
+        return len(self.configuration.segments) > 1
+
+    @property
+    def leader(self) -> Member:
+        return self.segment[0]
+
+    @property
+    def coordinator(self) -> Member:
+        return coordinator_of(self.id)
+
+    def phases(self, now: Instant, gather_since: Instant) -> str:
+        """How long each took."""
+        gather = (self.began - gather_since) // MILLISECOND
+        collect = (self.recovering_since - self.began) // MILLISECOND
+        recover = (now - self.recovering_since) // MILLISECOND
+        return f"gather {gather} ms, collect {collect} ms, recover {recover} ms"
+
     def fits(self, digest: Digest, me: Member, installed: Configuration) -> bool:
-        """It speaks of all members and of nobody else, and says of me what I said."""
-        if tuple(state.member for state in digest.states) != self.configuration.members:
+        """Inside a party: it speaks of all members and of nobody else, and says of me what I
+        said."""
+        if tuple(state.member for state in digest.party) != self.segment:
             return False
-        streams = len(installed.segments)
-        for state in digest.states:
-            if state.base == installed.id and len(state.streams) != streams:
-                return False
-        mine = digest.states[self.configuration.members.index(me)]
-        return self.mine is not None and mine == member_state(me, self.mine)
+        if not self._fits_sites(digest, self.index) or digest.sites[self.index]:
+            return False
+        mine = digest.party[self.segment.index(me)]
+        if self.mine is None or mine != member_state(me, self.mine):
+            return False
+        return all(_possible(part, installed) for part in self.parts(digest))
+
+    def fits_leaders(self, digest: Digest, told: SiteState) -> bool:
+        """Between leaders: it says of my party what I said."""
+        return self._fits_sites(digest, None) and digest.sites[self.index] == told.parts
+
+    def _fits_sites(self, digest: Digest, but: int | None) -> bool:
+        segments = self.configuration.segments
+        if len(digest.sites) != len(segments):
+            return False
+        return all(
+            at == but or members_of(parts) == segments[at] for at, parts in enumerate(digest.sites)
+        )
+
+    def parts(self, digest: Digest) -> tuple[PartState, ...]:
+        """Of all segments, as a party's digest tells them."""
+        others = tuple(part for parts in digest.sites for part in parts)
+        return merge_members(digest.party) + others
+
+    def recover(self, digest: Digest, me: Member, base: ConfigId) -> Recover:
+        """Who comes with me from my old configuration, and from whom to fetch what I lack."""
+        near = [state for state in digest.party if state.base == base]
+        together = [part for part in self.parts(digest) if part.base == base]
+        deputy = near[0].member
+        far: list[tuple[Member, Holdings]] = []
+        if deputy != me:
+            far.append((deputy, union(self.id, together)))
+        else:
+            ways = self.routes.ways()
+            for at in sorted(ways, key=lambda at: (ways[at][0], at)):
+                parts = [part for part in digest.sites[at] if part.base == base]
+                if parts:
+                    far.append((members_of(parts)[0], union(self.id, parts)))
+        return Recover(
+            self.id,
+            tuple(Part(part.members, part.segment, union(self.id, [part])) for part in together),
+            tuple((state.member.daemon, holdings_of(state, self.id)) for state in near),
+            tuple((member.daemon, holdings) for member, holdings in far),
+            deputy == me,
+        )
 
 
-class Collection:
-    """What the coordinator has from the members."""
+class Collection(Generic[T]):
+    """What came from those who answer to me: a leader's party, or a coordinator's leaders."""
 
-    def __init__(self, attempt: Attempt) -> None:
-        self.attempt = attempt
-        self.states: dict[Member, State] = {}
+    def __init__(self, members: tuple[Member, ...]) -> None:
+        self.members = members
+        self.states: dict[Member, T] = {}
         self.ready: set[Member] = set()
         self.digest: Digest | None = None
+        """What all of them hold, once that is known."""
 
-    def add_state(self, member: Member, state: State) -> bool:
+    def add_state(self, member: Member, state: T) -> bool:
         """True when this was the last one."""
-        if member not in self.attempt.configuration.members or self.digest is not None:
+        if member not in self.members or self.complete:
             return False
         self.states[member] = state
-        if len(self.states) < len(self.attempt.configuration.members):
-            return False
-        self.digest = Digest(
-            self.attempt.id,
-            tuple(member_state(*entry) for entry in sorted(self.states.items())),
-        )
-        return True
+        return self.complete
 
     def add_ready(self, member: Member) -> bool:
-        if member not in self.attempt.configuration.members:
+        if member not in self.members:
             return False
         self.ready.add(member)
-        return len(self.ready) == len(self.attempt.configuration.members)
+        return self.all_ready
+
+    @property
+    def complete(self) -> bool:
+        return len(self.states) == len(self.members)
+
+    @property
+    def all_ready(self) -> bool:
+        return len(self.ready) == len(self.members)
+
+    @property
+    def waiting(self) -> bool:
+        """Not everybody has answered what I asked last."""
+        return not self.complete or (self.digest is not None and not self.all_ready)
+
+    def told(self) -> tuple[T, ...]:
+        """By member."""
+        return tuple(self.states[member] for member in self.members)
 
     def silent(self) -> list[Member]:
         """Who keeps the others waiting."""
         answered = self.ready if self.digest is not None else set(self.states)
-        return [member for member in self.attempt.configuration.members if member not in answered]
+        return [member for member in self.members if member not in answered]
+
+
+def _possible(part: PartState, installed: Configuration) -> bool:
+    """What comes from my own configuration names its segments."""
+    segments = installed.segments
+    if part.base != installed.id:
+        return True
+    if part.segment >= len(segments) or len(part.streams) != len(segments):
+        return False
+    return set(part.members) <= set(segments[part.segment])
 
 
 def coordinator_of(config: ConfigId) -> Member:
     return Member(config.coordinator, config.incarnation)
 
 
+def proposal(configuration: Configuration, reason: str) -> Propose:
+    parts = configuration.segments
+    weights = [[0] * len(parts) for _ in parts]
+    for one, two, weight in configuration.edges:
+        weights[one][two] = weight
+    rows = tuple(map(tuple, weights)) if len(parts) > 1 else ()
+    return Propose(configuration.id, parts, rows, reason)
+
+
+def proposed(propose: Propose) -> Configuration:
+    members = tuple(sorted(member for part in propose.parts for member in part))
+    if len(propose.parts) == 1:
+        return Configuration(propose.config, members)
+    edges = tuple(
+        (one, two, weight)
+        for one, row in enumerate(propose.weights)
+        for two, weight in enumerate(row)
+        if weight
+    )
+    return Configuration(propose.config, members, propose.parts, edges)
+
+
 def member_state(member: Member, state: State) -> MemberState:
-    return MemberState(member, state.base, state.streams, state.stable, state.cursor)
+    return MemberState(member, state.base, state.segment, state.streams, state.stable, state.cursor)
 
 
-def state_message(holdings: Holdings, base: ConfigId) -> State:
+def state_message(holdings: Holdings, installed: Configuration, me: Member) -> State:
+    segment = installed.segments.index(installed.segment_of(me))
     return State(
-        holdings.attempt,
-        base,
-        holdings.streams,
-        holdings.stable,
-        holdings.cursor,
+        holdings.attempt, installed.id, segment, holdings.streams, holdings.stable, holdings.cursor
     )
 
 

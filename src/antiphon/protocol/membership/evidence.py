@@ -1,11 +1,10 @@
 """Why a configuration changes, in a word for counting and in a line for people."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from antiphon.core.ids import Configuration, Member
 from antiphon.core.machine import MILLISECOND, Instant
 from antiphon.protocol.membership.peers import Peers
-from antiphon.wire.control import Hello
 
 CHARACTERS_MAX = 1024
 
@@ -16,17 +15,18 @@ def evidence(
     own_trouble: str,
     installed: Configuration,
     wish: tuple[Member, ...],
-    hellos: Mapping[Member, Hello],
+    troubles: Mapping[Member, str],
     peers: Peers,
+    regrouping: Sequence[tuple[str, str]],
 ) -> tuple[str, str]:
     """The first cause, and everything that speaks for the change: who has which trouble,
-    who appeared, who is gone and when it was heard last."""
+    who appeared, who is gone and when it was heard last, which segments are others."""
     found: list[tuple[str, str]] = []
     if own_trouble:
         found.append((own_trouble.split()[0], f"{me.daemon} has {own_trouble}"))
     for member in wish:
-        if member != me and hellos[member].trouble:
-            found.append(("reported_trouble", f"{member.daemon} has {hellos[member].trouble}"))
+        if member != me and troubles.get(member):
+            found.append(("reported_trouble", f"{member.daemon} has {troubles[member]}"))
     known = installed.daemons
     for member in wish:
         if member not in installed.members:
@@ -37,8 +37,11 @@ def evidence(
         if member not in wish and peers.has_left(member):
             found.append(("left", f"{member.daemon} has left"))
         elif member not in wish:
-            silence = (now - peers.last_heard(member)) // MILLISECOND
-            found.append(("departure", f"{member.daemon} is gone, unheard for {silence} ms"))
+            text = f"{member.daemon} is gone"
+            if heard_at := peers.last_heard(member):
+                text += f", unheard for {(now - heard_at) // MILLISECOND} ms"
+            found.append(("departure", text))
+    found += regrouping
     if not found:
         found.append(("unfinished", "an attempt did not come to its end"))
     return found[0][0], "; ".join(text for _, text in found)[:CHARACTERS_MAX]

@@ -13,19 +13,20 @@
 
 States   OPERATIONAL  the ring of the installed configuration runs
          GATHER       it does not; say Hello until somebody proposes
-         COLLECT      the old configuration is frozen; my holdings are with the coordinator
+         COLLECT      the old configuration is frozen; my holdings are with my leader
          RECOVER      I fetch what others hold and I lack
          READY        I hold all; the coordinator may commit at any moment
 Timers   HELLO        say Hello again
          SETTLE       my wish has stood long enough
-         REPEAT       repeat my last message of the attempt
+         REPEAT       repeat my last message of the attempt; REPEAT_FAR: between leaders
          ATTEMPT      no progress in the attempt
          EXPIRE       somebody's silence or penalty ends
-After    docs/protocols/membership.md: parties by Hello, a coordinator per party, holdings
-         exchanged before anything is delivered. Nothing is ever rolled back.
+After    docs/protocols/membership.md: parties by Hello, holdings exchanged before anything is
+         delivered. Nothing is ever rolled back. docs/protocols/wide-area.md: leaders find each
+         other (federation.py), the lowest of them coordinates, and each passes on to its party
+         what the coordinator says. With one site the leader coordinates.
 """
 
-from enum import StrEnum
 from random import Random
 from typing import Any
 
@@ -36,8 +37,8 @@ from antiphon.core.effects import (
     Freeze,
     Holdings,
     Install,
+    LinkDead,
     Progress,
-    Recover,
     Recovered,
     Send,
     Trouble,
@@ -48,25 +49,32 @@ from antiphon.core.machine import Instant, Timers, Wakeup
 from antiphon.core.trace import Kind, Record
 from antiphon.protocol.membership.attempt import (
     Attempt,
-    Collection,
     coordinator_of,
-    holdings_of,
+    proposal,
+    proposed,
     state_message,
 )
-from antiphon.protocol.membership.evidence import evidence
-from antiphon.protocol.membership.pace import Pace
-from antiphon.protocol.membership.parties import Picture
-from antiphon.protocol.membership.peers import Peers
-from antiphon.protocol.membership.penalties import Penalties
+from antiphon.protocol.membership.chair import Chair, Speech, Told, state_again
+from antiphon.protocol.membership.federation import Sites, Weights
+from antiphon.protocol.membership.minting import Minting
+from antiphon.protocol.membership.outlook import Outlook
+from antiphon.protocol.membership.routes import Routes
 from antiphon.protocol.membership.settings import MembershipSettings
+from antiphon.protocol.membership.site import HELLO
+from antiphon.protocol.membership.states import GatherReason, State
+from antiphon.protocol.membership.wish import Parts
 from antiphon.wire.control import (
     Commit,
     Digest,
+    Greeting,
     Hello,
     Leaving,
     PacketMessage,
     Propose,
     Ready,
+    SiteReady,
+    SiteReport,
+    SiteState,
     pack_control,
 )
 from antiphon.wire.control import (
@@ -75,115 +83,101 @@ from antiphon.wire.control import (
 from antiphon.wire.heard import Heard
 from antiphon.wire.packet import Envelope
 
-HELLO = "hello"
+__all__ = ["GatherReason", "Membership", "State"]
+
 SETTLE = "settle"
 REPEAT = "repeat"
+REPEAT_FAR = "repeat far"
 ATTEMPT = "attempt"
 EXPIRE = "expire"
 
 BACKOFF_DOUBLINGS_MAX = 4
-EPOCH_LEAP_MAX = 1 << 32
-"""No true epoch is so far ahead of mine, and ids that rise must never come to their end."""
-
-
-class State(StrEnum):
-    OPERATIONAL = "operational"
-    GATHER = "gather"
-    COLLECT = "collect"
-    RECOVER = "recover"
-    READY = "ready"
-
-
-class GatherReason(StrEnum):
-    """Why a daemon leaves its configuration or an attempt. The first three come from the
-    stream (ring.py)."""
-
-    TOKEN_LOSS = "token_loss"
-    RECEIVE_FAILURE = "receive_failure"
-    BLOCKED_WINDOW = "blocked_window"
-    LEFT_BEHIND = "left_behind"
-    ATTEMPT_TIMEOUT = "attempt_timeout"
-    MEMBER_LOST = "member_lost"
-    NOT_LEADER = "not_leader"
 
 
 class Membership:
     def __init__(
-        self, me: Member, settings: MembershipSettings, envelope: Envelope, rng: Random
+        self,
+        me: Member,
+        settings: MembershipSettings,
+        envelope: Envelope,
+        rng: Random,
+        sites: Sites = (),
+        weights: Weights = (),
     ) -> None:
         self._me = me
         self._settings = settings
         self._envelope = envelope
         self._rng = rng
         self._timers = Timers()
-        self._peers = Peers(settings.hear_us)
-        self._penalties = Penalties(settings)
+        self._outlook = Outlook(me, settings, envelope, self._timers, sites, weights)
+        self._site = self._outlook.site
+        self._federation = self._outlook.federation
         self.state = State.GATHER
+        self.ids = Minting(me)  # installed.id <= ids.accepted
         self.installed = Configuration(NO_CONFIG, ())
-
-        # Ids only rise: installed.id <= accepted, accepted.epoch <= epoch.
-        self._accepted: ConfigId = NO_CONFIG
-        self._epoch = 0
-        self._counter = 0
+        self._installed_at: Instant = 0
+        self._routes: Routes | None = None
 
         # In GATHER and in a READY that waits too long; empty otherwise.
         self._trouble = ""
         self._accused: DaemonId = NOBODY
         self._gather_since: Instant = 0
 
-        # From COLLECT to READY; the collection is the coordinator's, while it collects.
+        # From COLLECT to READY; the chair is a leader's.
         self._attempt: Attempt | None = None
-        self._collection: Collection | None = None
+        self._chair: Chair | None = None
 
-        self._picture = Picture(me, {})
-        self._wish: tuple[Member, ...] = ()
+        self._wish: Parts = ()
         self._failures = 0
         self._no_attempt_before: Instant = 0
-        self._pace = Pace(settings)
 
     def deadline(self) -> Instant:
-        return self._timers.deadline()
+        return min(self._timers.deadline(), self._federation.timers.deadline())
 
     def start(self, now: Instant) -> list[Word]:
         """Begin alone; whoever else is there will be found (TR-75)."""
-        self._epoch = self._counter = 1
-        self._pace.changed_at = now
-        self._accepted = ConfigId(1, self._me.daemon, self._me.incarnation, 1)
-        configuration = Configuration(self._accepted, (self._me,))
-        return [*self._enter_operational(now, configuration, "start"), *self._say_hello(now)]
+        self._site.pace.changed_at = now
+        self.ids.accept(self.ids.mint(0))
+        configuration = Configuration(self.ids.accepted, (self._me,))
+        return [*self._enter_operational(now, configuration, "start"), self._say_hello(now)]
 
     def skip(self, now: Instant, gap: Instant) -> None:
         """The process stood still: blame nobody for that time, and let the others find me
         again before I found a configuration of my own."""
         self._timers.shift(gap)
-        self._peers.skip(gap)
-        self._no_attempt_before = now + self._settings.hear_us + self._settings.settle_us
+        self._site.peers.skip(gap)
+        self._federation.skip(gap)
+        grace = self._settings.hear_us + self._settings.settle_us
+        if not self._federation.alone:
+            grace = max(grace, self._settings.hear_far_us + self._settings.settle_far_us)
+        self._no_attempt_before = now + grace
+
+    def address(self, send: Send) -> Send:
+        """To a daemon of another segment a packet may have to be relayed."""
+        routes = self._attempt.routes if self._attempt is not None else self._routes
+        return send if routes is None else routes.address(self._envelope, send)
 
     def leave(self) -> list[Word]:
         """The last words of this life."""
-        return [Broadcast(pack_control(self._envelope, Leaving()))]
+        packet = pack_control(self._envelope, Leaving())
+        return [Broadcast(packet), *(Send(far, packet) for far in self._federation.hearing)]
 
     def handle(self, now: Instant, event: Word | Wakeup) -> list[Word]:
         match event:
             case Heard(sender, Hello() as hello):
                 return self._hear_hello(now, sender, hello)
-            case Heard(sender, Propose() as propose):
-                return self._hear_propose(now, sender, propose)
-            case Heard(sender, StateMessage() as state):
-                return self._hear_state(now, sender, state)
-            case Heard(sender, Digest() as digest):
-                return self._hear_digest(now, sender, digest)
-            case Heard(sender, Ready(config)):
-                return self._hear_ready(now, sender, config)
-            case Heard(sender, Commit(config)):
-                return self._hear_commit(now, sender, config)
             case Heard(sender, Leaving()):
-                self._peers.leave(now, sender)
-                return self._judge(now)
+                return self._outlook.hear_leaving(now, sender) + self._judge(now)
+            case Heard(sender, Greeting() | SiteReport() as told):
+                return self._hear_leader(now, sender, told)
+            case Heard(sender, message):
+                return self._hear_attempt(now, sender, message)
             case Wakeup():
                 return self._wake(now)
             case Trouble(reason, accused):
                 return self._hear_trouble(now, reason, accused)
+            case LinkDead(peer):
+                return self._hear_link_dead(now, peer.daemon)
             case Holdings():
                 return self._take_holdings(now, event)
             case Progress(attempt):
@@ -194,12 +188,26 @@ class Membership:
                 return self._take_commit(now, config)
         raise AssertionError(f"{event!r} in {self.state}")
 
-    # Hello: who is there, and what do I wish?
+    def _hear_attempt(self, now: Instant, sender: Member, message: PacketMessage) -> list[Word]:
+        match message:
+            case Propose():
+                return self._hear_propose(now, sender, message)
+            case Digest() if message.party or self._chair is None:
+                return self._hear_digest(now, sender, message)
+            case Commit(config):
+                return self._hear_commit(now, sender, config)
+            case StateMessage() | SiteState() | Ready() | SiteReady() | Digest():
+                return self._hear_as_leader(now, sender, message)
+        raise AssertionError(f"{message!r} in {self.state}")
+
+    # Who is there, and what do I wish?
 
     def _hear_hello(self, now: Instant, sender: Member, hello: Hello) -> list[Word]:
-        if hello.epoch > self._epoch + EPOCH_LEAP_MAX:
+        if not self.ids.possible(hello.epoch):
             return self._drop(now, sender, "impossible_epoch")
-        news = self._peers.hear(now, sender, hello)
+        if self._federation.is_far(sender.daemon):
+            return self._drop(now, sender, "other_site")
+        news = self._site.peers.hear(now, sender, hello)
         if isinstance(news, str):
             return self._drop(now, sender, news)
         effects: list[Word] = []
@@ -207,103 +215,73 @@ class Membership:
         if in_my_ring and hello.config > self.installed.id:
             effects += self._enter_gather(now, GatherReason.LEFT_BEHIND, sender.daemon)
         if in_my_ring and hello.trouble == GatherReason.BLOCKED_WINDOW:
-            self._join_accusation(now, hello)
+            self._site.join_accusation(now, hello, self.installed)
         if hello.alert:
-            self._pace.answer(now)
-            self._hello_by(now + self._settings.hello_us)
+            self._site.pace.answer(now)
+            self._site.hello_by(now + self._settings.hello_us)
         if not self._timers.running(EXPIRE):
-            self._timers.set(EXPIRE, now + self._peers.hear_us)
+            self._timers.set(EXPIRE, now + self._site.peers.hear_us)
         return effects + self._judge(now) if news else effects
 
-    def _join_accusation(self, now: Instant, hello: Hello) -> None:
-        """All leave out the one that blocks the window; a single word against it would
-        only tear accuser and accused apart."""
-        accused = hello.accused
-        if hello.config == self.installed.id and accused not in (NOBODY, self._me.daemon):
-            if not self._penalties.excludes(now, accused):
-                self._penalties.punish(now, accused)
-
-    def _counted(self, now: Instant) -> dict[Member, Hello]:
-        return {
-            member: hello
-            for member, hello in self._peers.hellos(now).items()
-            if not self._penalties.excludes(now, member.daemon)
-        }
+    def _hear_leader(self, now: Instant, sender: Member, told: Greeting | SiteReport) -> list[Word]:
+        """Of another segment."""
+        if isinstance(told, SiteReport) and not self.ids.possible(told.epoch):
+            return self._drop(now, sender, "impossible_epoch")
+        answer = self._outlook.hear_leader(now, sender, told)
+        if isinstance(answer, str):
+            return self._drop(now, sender, answer)
+        return answer + self._judge(now) if self._federation.news else answer
 
     def _judge(self, now: Instant, settled: bool = False) -> list[Word]:
-        """Draw the picture anew; as a leader, see whether it asks for a change, and propose
-        it once the same wish has settled."""
-        hellos = self._counted(now)
-        before = self._picture.shape
-        self._picture = Picture(self._me, hellos)
-        if before != self._picture.shape:
-            self._pace.changed_at = now
-            self._hello_by(now)
-        if self._picture.leader != self._me.daemon:
+        """Look around; as coordinator, see whether it asks for a change, and propose it once the
+        same wish has settled."""
+        effects = self._outlook.look(now, self.installed, self._trouble, self.ids.epoch)
+        if not self._outlook.coordinating:
             self._timers.clear(SETTLE)
             self._wish = ()
-            return self._abandon(now, GatherReason.NOT_LEADER)
-        wish = self._picture.party()
-        effects: list[Word] = []
-        if self._collection is not None:
-            proposed = self._collection.attempt.configuration.members
-            if any(member not in wish for member in proposed):
-                effects += self._abandon(now, GatherReason.MEMBER_LOST)
-        if self._healthy(wish, hellos) or self._collection is not None:
+            return effects + self._abandon(now, GatherReason.NOT_LEADER)
+        if self._coordinating:
+            lost = self._outlook.lost_of(self._require_attempt().configuration)
+            if lost is not None:
+                effects += self._abandon(now, lost)
+        wish = self._outlook.wish(now)
+        if not wish or self._coordinating or self._healthy(now, wish):
             self._timers.clear(SETTLE)
         elif settled and wish == self._wish:
             effects += self._propose(now)
         elif wish != self._wish or not self._timers.running(SETTLE):
-            wait = self._settings.settle_us + self._backoff()
+            wait = self._outlook.settle_us(wish, self.installed)
+            wait += self._backoff(wait)
             self._timers.set(SETTLE, max(now + wait, self._no_attempt_before))
         self._wish = wish
         return effects
 
-    def _healthy(self, wish: tuple[Member, ...], hellos: dict[Member, Hello]) -> bool:
-        """Nothing to change. A member's word of trouble counts only about this configuration:
-        older ones come late."""
-        if self.state != State.OPERATIONAL or wish != self.installed.members:
-            return False
-        return not any(
-            hellos[member].trouble and hellos[member].config == self.installed.id
-            for member in wish
-            if member != self._me
-        )
+    @property
+    def _coordinating(self) -> bool:
+        """An attempt of mine is under way."""
+        return self._chair is not None and self._chair.leaders is not None
 
-    def _backoff(self) -> int:
+    def _healthy(self, now: Instant, wish: Parts) -> bool:
+        if self.state != State.OPERATIONAL:
+            return False
+        return self._outlook.healthy(now, wish, self.installed, self._late(now))
+
+    def _late(self, now: Instant) -> bool:
+        """Other leaders may still have to install what I have."""
+        grace = self._settings.attempt_far_us
+        return self._routes is not None and now < self._installed_at + grace
+
+    def _backoff(self, settle_us: int) -> int:
         if not self._failures:
             return 0
         doublings = min(self._failures, BACKOFF_DOUBLINGS_MAX)
-        return self._rng.randrange(self._settings.settle_us << doublings)
+        return self._rng.randrange(settle_us << doublings)
 
-    def _say_hello(self, now: Instant) -> list[Word]:
-        hellos = self._counted(now)
-        alert = self._alert(hellos)
-        calm = self.state == State.OPERATIONAL and self._pace.calm(now)
-        hello = Hello(
-            self.installed.id,
-            self._picture.leader,
-            alert and not calm,
-            self._trouble,
-            self._accused,
-            self._epoch,
-            tuple(sorted(hellos)),
-            tuple(member.daemon for member in self._picture.clique),
+    def _say_hello(self, now: Instant) -> Word:
+        operational = self.state == State.OPERATIONAL
+        return self._site.say_hello(
+            now, self.installed, operational, self._trouble, self._accused, self.ids.epoch
         )
-        self._timers.clear(HELLO)
-        again = self._pace.next(now, alert, calm, self._picture.leader == self._me.daemon)
-        if again is not None:
-            self._timers.set(HELLO, again)
-        return [Broadcast(pack_control(self._envelope, hello))]
-
-    def _alert(self, hellos: dict[Member, Hello]) -> bool:
-        members = self.installed.members
-        return self.state != State.OPERATIONAL or any(who not in members for who in hellos)
-
-    def _hello_by(self, at: Instant) -> None:
-        earliest = self._pace.earliest(at)
-        if earliest < self._timers.at(HELLO):
-            self._timers.set(HELLO, earliest)
 
     # Trouble.
 
@@ -311,130 +289,132 @@ class Membership:
         if self.state != State.OPERATIONAL:
             return []  # already on the way to another configuration
         if accused != NOBODY:
-            self._penalties.punish(now, accused)
+            self._site.penalties.punish(now, accused)
         return self._enter_gather(now, GatherReason(reason), accused)
+
+    def _hear_link_dead(self, now: Instant, peer: DaemonId) -> list[Word]:
+        """What it had not delivered is lost here; the ring itself goes on until the change."""
+        effects = self._federation.link_dead(now, peer)
+        if self.state != State.OPERATIONAL:
+            return effects + self._judge(now)
+        self._site.peers.doubt_ring(now)
+        return effects + self._enter_gather(now, GatherReason.LINK_DEAD, peer)
 
     def _enter_gather(
         self, now: Instant, reason: GatherReason, accused: DaemonId = NOBODY
     ) -> list[Word]:
         if self.state == State.OPERATIONAL:
-            self._peers.forget_ring()
+            self._site.peers.forget_ring()
             self._gather_since = now
         self._trouble = reason
         self._accused = accused
         self._attempt = None
-        self._pace.changed_at = now
+        self._chair = None
+        self._site.pace.changed_at = now
         self._timers.clear(ATTEMPT)
         self._timers.clear(REPEAT)
+        self._timers.clear(REPEAT_FAR)
         effects = [self._emit(now, Kind.TROUBLE, reason=reason, peer=accused)]
         effects += self._enter(now, State.GATHER, reason)
-        self._hello_by(now)
+        self._site.hello_by(now)
         return effects + self._judge(now)
 
     def _abandon(self, now: Instant, reason: GatherReason) -> list[Word]:
         """The coordinator gives its attempt up."""
-        if self._collection is None:
+        if not self._coordinating:
             return []
         self._failures += 1
-        effects = [self._emit(now, Kind.ABORT, config=self._collection.attempt.id, reason=reason)]
-        self._collection = None
+        config = self._require_attempt().id
+        effects = [self._emit(now, Kind.ABORT, config=config, reason=reason)]
         return effects + self._enter_gather(now, reason)
 
     # An attempt, as its coordinator.
 
     def _propose(self, now: Instant) -> list[Word]:
-        hellos = self._counted(now)
-        heard = [hellos[member].epoch for member in self._wish if member != self._me]
-        self._epoch = max([self._epoch, *heard]) + 1
-        self._counter += 1
-        config = ConfigId(self._epoch, self._me.daemon, self._me.incarnation, self._counter)
-        configuration = Configuration(config, self._wish)
+        config = self.ids.mint(self._outlook.epoch(now))
+        configuration = self._outlook.configuration(config, self._wish)
+        members = configuration.members
         own = f"{self._trouble} by {self._accused}" if self._accused else self._trouble
-        cause, text = evidence(now, self._me, own, self.installed, self._wish, hellos, self._peers)
-        effects = [
-            self._emit(
-                now, Kind.ATTEMPT, config=config, members=self._wish, reason=cause, detail=text
-            )
-        ]
-        accepting = self._accept(now, configuration, text)
-        self._collection = Collection(self._require_attempt())
-        propose = Propose(config, self._wish, text)
-        return effects + self._to_others(self._wish, propose) + accepting
+        cause, text = self._outlook.evidence(now, own, self._wish, self.installed)
+        attempt = self._emit(
+            now, Kind.ATTEMPT, config=config, members=members, reason=cause, detail=text
+        )
+        leaders = tuple(part[0] for part in configuration.segments)
+        asking = self._to_others(Speech(leaders, proposal(configuration, text)))
+        return [attempt, *asking, *self._accept(now, configuration, text)]
 
-    def _hear_state(self, now: Instant, sender: Member, state: StateMessage) -> list[Word]:
-        collection = self._collection
-        if collection is None or state.config != collection.attempt.id:
-            return self._drop(now, sender, "other_attempt")
-        self._timers.set(ATTEMPT, now + self._settings.attempt_us)
-        if collection.digest is not None:
-            packet = pack_control(self._envelope, collection.digest)
-            return [Send(sender.daemon, packet)]  # the Digest was lost, or it still recovers
-        if not collection.add_state(sender, state):
-            return []
-        assert collection.digest is not None
-        members = collection.attempt.configuration.members
-        digest = collection.digest
-        return self._to_others(members, digest) + self._take_digest(now, digest)
+    # An attempt, as a leader.
 
-    def _hear_ready(self, now: Instant, sender: Member, config: ConfigId) -> list[Word]:
-        if config == self.installed.id:  # it missed the Commit
-            return [Send(sender.daemon, pack_control(self._envelope, Commit(config)))]
-        collection = self._collection
-        if collection is None or config != collection.attempt.id:
+    def _hear_as_leader(self, now: Instant, sender: Member, message: Told) -> list[Word]:
+        config = message.config
+        if config == self.installed.id and isinstance(message, Ready | SiteReady):
+            return self._speak(now, Speech((sender,), Commit(config)))  # it missed that
+        chair = self._chair
+        if chair is None or config != chair.attempt.id:
             return self._drop(now, sender, "other_attempt")
-        if sender not in collection.ready:  # a repetition is no progress
-            self._timers.set(ATTEMPT, now + self._settings.attempt_us)
-        if not collection.add_ready(sender):
-            return []
-        self._collection = None
-        members = collection.attempt.configuration.members
-        return self._to_others(members, Commit(config)) + self._take_commit(now, config)
+        step = chair.hear(sender, message)
+        if isinstance(step, str):
+            return self._drop(now, sender, step)
+        if step.progress:
+            self._be_patient(now)
+        return self._speak(now, step.speech)
 
     # An attempt, as a member.
 
     def _hear_propose(self, now: Instant, sender: Member, propose: Propose) -> list[Word]:
         config = propose.config
-        if config == self._accepted:
+        if config == self.ids.accepted:
             return []  # a repetition; my answer is repeated, too
-        if sender != coordinator_of(config):
+        configuration = proposed(propose)
+        segment = configuration.segment_of(self._me)
+        if sender != coordinator_of(config) and segment[:1] != (sender,):
             return self._drop(now, sender, "false_coordinator")
-        if config < self._accepted:
+        if config < self.ids.accepted:
             return self._drop(now, sender, "old_proposal")
-        if config.epoch > self._epoch + EPOCH_LEAP_MAX:
+        if not self.ids.possible(config.epoch):
             return self._drop(now, sender, "impossible_epoch")
-        if self._me not in propose.members:
+        if not segment:
             return self._drop(now, sender, "not_proposed")
-        if sender.daemon != self._picture.leader:
+        if not self._outlook.follows(sender, segment):
             return self._drop(now, sender, "not_my_leader")
-        return self._accept(now, Configuration(config, propose.members), propose.reason)
+        if coordinator_of(config) != configuration.segments[0][0]:
+            return self._drop(now, sender, "false_coordinator")
+        return self._accept(now, configuration, propose.reason)
 
     def _accept(self, now: Instant, configuration: Configuration, reason: str) -> list[Word]:
-        assert configuration.id > self._accepted, "accepted ids rise"
+        self.ids.accept(configuration.id)
         if self.state == State.OPERATIONAL:
-            self._peers.doubt_ring(now)
+            self._site.peers.doubt_ring(now)
             self._gather_since = now
-        self._accepted = configuration.id
-        self._epoch = max(self._epoch, configuration.id.epoch)
-        self._attempt = Attempt(configuration, reason, now)
+        self._attempt = attempt = Attempt(configuration, reason, self._me, now)
+        self._chair = None
         self._trouble = ""
         self._accused = NOBODY
-        self._timers.set(ATTEMPT, now + self._settings.attempt_us)
+        self._be_patient(now)
         self._timers.set(REPEAT, now + self._settings.repeat_us)
-        self._hello_by(now + self._settings.hello_us)
-        return [*self._enter(now, State.COLLECT, reason), Freeze(configuration.id)]
+        self._timers.clear(REPEAT_FAR)
+        self._site.hello_by(now + self._settings.hello_us)
+        passing_on: list[Word] = []
+        if attempt.leader == self._me:
+            if attempt.several:
+                self._timers.set(REPEAT_FAR, now + self._settings.repeat_far_us)
+            self._chair = Chair(attempt, attempt.coordinator == self._me)
+            passing_on = self._to_others(Speech(attempt.segment, proposal(configuration, reason)))
+        entering = self._enter(now, State.COLLECT, reason)
+        return [*passing_on, *entering, Freeze(configuration.id)]
 
     def _take_holdings(self, now: Instant, holdings: Holdings) -> list[Word]:
         attempt = self._attempt
         if attempt is None or holdings.attempt != attempt.id:
             return []  # of an attempt that a higher one replaced in the same step
-        attempt.mine = state_message(holdings, self.installed.id)
-        return self._to_coordinator(now, attempt.mine)
+        attempt.mine = state_message(holdings, self.installed, self._me)
+        return self._speak(now, Speech((attempt.leader,), attempt.mine))
 
     def _hear_digest(self, now: Instant, sender: Member, digest: Digest) -> list[Word]:
         attempt = self._attempt
         if attempt is None or digest.config != attempt.id:
             return self._drop(now, sender, "other_attempt")
-        if sender != coordinator_of(attempt.id):
+        if sender != attempt.leader:
             return self._drop(now, sender, "false_coordinator")
         if self.state != State.COLLECT:
             return []  # I have it
@@ -445,29 +425,28 @@ class Membership:
     def _take_digest(self, now: Instant, digest: Digest) -> list[Word]:
         attempt = self._require_attempt()
         attempt.recovering_since = now
-        self._timers.set(ATTEMPT, now + self._settings.attempt_us)
-        together = tuple(
-            (state.member, holdings_of(state, attempt.id))
-            for state in digest.states
-            if state.base == self.installed.id
-        )
+        self._be_patient(now)
         entering = self._enter(now, State.RECOVER, "")
-        return [*entering, Recover(attempt.id, together)]
+        return [*entering, attempt.recover(digest, self._me, self.installed.id)]
 
     def _note_progress(self, now: Instant, attempt: ConfigId) -> list[Word]:
         if self._attempt is not None and attempt == self._attempt.id:
             self._attempt.progressed = True
-            self._timers.set(ATTEMPT, now + self._settings.attempt_us)
+            self._be_patient(now)
         return []
 
     def _take_recovered(self, now: Instant, config: ConfigId) -> list[Word]:
-        if self.state != State.RECOVER or config != self._require_attempt().id:
+        attempt = self._attempt
+        if self.state != State.RECOVER or attempt is None or config != attempt.id:
             return []  # as above
-        self._timers.set(ATTEMPT, now + self._settings.attempt_us)
-        return self._enter(now, State.READY, "") + self._to_coordinator(now, Ready(config))
+        self._be_patient(now)
+        entering = self._enter(now, State.READY, "")
+        return entering + self._speak(now, Speech((attempt.leader,), Ready(config)))
 
     def _hear_commit(self, now: Instant, sender: Member, config: ConfigId) -> list[Word]:
-        if sender != coordinator_of(config):
+        attempt = self._attempt
+        leader = self.installed.segment_of(self._me)[0] if attempt is None else attempt.leader
+        if sender not in (leader, coordinator_of(config)):
             return self._drop(now, sender, "false_coordinator")
         return self._take_commit(now, config)
 
@@ -475,30 +454,36 @@ class Membership:
         attempt = self._attempt
         if self.state != State.READY or attempt is None or attempt.id != config:
             return []  # late, or I went on to another attempt
-        gather = (attempt.began - self._gather_since) // 1000
-        collect = (attempt.recovering_since - attempt.began) // 1000
-        recover = (now - attempt.recovering_since) // 1000
-        phases = f"gather {gather} ms, collect {collect} ms, recover {recover} ms"
-        text = f"{attempt.reason} ({phases})"
-        return self._enter_operational(now, attempt.configuration, text)
+        text = f"{attempt.reason} ({attempt.phases(now, self._gather_since)})"
+        telling: list[Word] = []
+        if self._chair is not None:
+            telling = self._to_others(Speech(attempt.segment, Commit(config)))
+        return telling + self._enter_operational(now, attempt.configuration, text)
 
     def _enter_operational(
         self, now: Instant, configuration: Configuration, evidence: str
     ) -> list[Word]:
         assert configuration.id > self.installed.id, "installed ids rise"
         assert self._me in configuration.members
+        self._routes = None
+        if len(configuration.segments) > 1:
+            self._routes = Routes(configuration, self._me)
+            self._timers.set(EXPIRE, now + self._settings.hear_us)
         self.installed = configuration
+        self._installed_at = now
         self._attempt = None
-        self._collection = None
+        self._chair = None
         self._trouble = ""
         self._accused = NOBODY
         self._failures = 0
-        self._pace.changed_at = now
-        self._penalties.forgive_strikes()
+        self._site.pace.changed_at = now
+        self._site.penalties.forgive_strikes()
         self._timers.clear(ATTEMPT)
         self._timers.clear(REPEAT)
-        self._peers.trust_ring(now, configuration, self._me)
-        self._hello_by(now)
+        self._timers.clear(REPEAT_FAR)
+        ring = Configuration(configuration.id, configuration.segment_of(self._me))
+        self._site.peers.trust_ring(now, ring, self._me)
+        self._site.hello_by(now)
         effects = self._enter(now, State.OPERATIONAL, evidence)
         effects.append(Install(configuration, evidence))
         return effects + self._judge(now)
@@ -506,56 +491,70 @@ class Membership:
     # Time.
 
     def _wake(self, now: Instant) -> list[Word]:
-        effects: list[Word] = []
+        effects = self._federation.wake(now)
+        if self._federation.news:
+            effects += self._judge(now)
         for name in self._timers.due(now):
             if name == HELLO:
-                effects += self._say_hello(now)
+                effects.append(self._say_hello(now))
             elif name == SETTLE:
                 effects += self._judge(now, settled=True)
             elif name == REPEAT:
                 effects += self._repeat(now)
+            elif name == REPEAT_FAR:
+                effects += self._repeat_far(now)
             elif name == ATTEMPT:
                 effects += self._fail(now)
             elif name == EXPIRE:
                 effects += self._expire(now)
         return effects
 
+    def _be_patient(self, now: Instant) -> None:
+        """Something has moved."""
+        several = self._require_attempt().several
+        patience = self._settings.attempt_far_us if several else self._settings.attempt_us
+        self._timers.set(ATTEMPT, now + patience)
+
     def _repeat(self, now: Instant) -> list[Word]:
+        """Inside the party."""
         attempt = self._attempt
         if attempt is None:
             return []
         self._timers.set(REPEAT, now + self._settings.repeat_us)
-        effects: list[Word] = []
-        if self._collection is not None and self._collection.digest is None:
-            silent = tuple(self._collection.silent())
-            propose = Propose(attempt.id, attempt.configuration.members, attempt.reason)
-            effects += self._to_others(silent, propose)
-        if attempt.id.coordinator == self._me.daemon:
-            return effects
+        if self._chair is not None:
+            return self._speak(now, self._chair.repeat())
         if self.state == State.READY:
-            effects += self._to_coordinator(now, Ready(attempt.id))
-        elif attempt.mine is not None and (self.state == State.COLLECT or attempt.progressed):
-            attempt.progressed = False
-            effects += self._to_coordinator(now, attempt.mine)
-        return effects
+            return self._speak(now, Speech((attempt.leader,), Ready(attempt.id)))
+        return self._speak(now, state_again(attempt, self.state == State.COLLECT))
+
+    def _repeat_far(self, now: Instant) -> list[Word]:
+        """Between leaders."""
+        if self._chair is None:
+            return []
+        self._timers.set(REPEAT_FAR, now + self._settings.repeat_far_us)
+        return self._speak(now, self._chair.repeat_far())
 
     def _fail(self, now: Instant) -> list[Word]:
         """No progress for too long."""
-        if self._collection is not None:
-            for member in self._collection.silent():
+        chair = self._chair
+        if chair is not None:
+            for member in chair.silent():
                 if member != self._me:
-                    self._penalties.strike(now, member.daemon)
-                    self._peers.forget(member.daemon)
+                    self._site.penalties.strike(now, member.daemon)
+                    self._site.peers.forget(member.daemon)
+        if self._coordinating:
             return self._abandon(now, GatherReason.ATTEMPT_TIMEOUT)
-        if self.state == State.READY:
+        if self.state == State.READY and (chair is None or chair.party.all_ready):
             # Others may have installed it, so it stays open until a higher one is accepted.
             self._trouble = GatherReason.ATTEMPT_TIMEOUT
-            self._hello_by(now)
+            self._site.hello_by(now)
             return [self._emit(now, Kind.TROUBLE, reason=self._trouble), *self._judge(now)]
         return self._enter_gather(now, GatherReason.ATTEMPT_TIMEOUT)
 
     def _expire(self, now: Instant) -> list[Word]:
-        times = [self._peers.next_silence(now), self._penalties.next_end(now)]
+        times = [self._site.peers.next_silence(now), self._site.penalties.next_end(now)]
+        if self._late(now):
+            times.append(self._installed_at + self._settings.attempt_far_us)
         soonest = min((at for at in times if at is not None), default=None)
         if soonest is not None:
             self._timers.set(EXPIRE, max(soonest, now + self._settings.hello_gap_us))
@@ -563,15 +562,18 @@ class Membership:
 
     # Sending and telling.
 
-    def _to_others(self, members: tuple[Member, ...], message: PacketMessage) -> list[Word]:
-        packet = pack_control(self._envelope, message)
-        return [Send(member.daemon, packet) for member in members if member != self._me]
+    def _speak(self, now: Instant, speech: Speech | None) -> list[Word]:
+        """To others, and then to myself."""
+        if speech is None:
+            return []
+        effects = self._to_others(speech)
+        if self._me in speech.to:
+            effects += self._hear_attempt(now, self._me, speech.message)
+        return effects
 
-    def _to_coordinator(self, now: Instant, message: StateMessage | Ready) -> list[Word]:
-        coordinator = self._require_attempt().id.coordinator
-        if coordinator != self._me.daemon:
-            return [Send(coordinator, pack_control(self._envelope, message))]
-        return self.handle(now, Heard(self._me, message))
+    def _to_others(self, speech: Speech) -> list[Word]:
+        packet = pack_control(self._envelope, speech.message)
+        return [Send(member.daemon, packet) for member in speech.to if member != self._me]
 
     def _require_attempt(self) -> Attempt:
         assert self._attempt is not None
@@ -580,12 +582,13 @@ class Membership:
     def _enter(self, now: Instant, state: State, why: str) -> list[Word]:
         """The only place that changes the state."""
         self.state = state
+        peers = self._site.peers
         if state == State.OPERATIONAL:
-            self._peers.hear_us = self._settings.hear_us
+            peers.hear_us = self._settings.hear_us
         else:
-            self._peers.hear_us = self._settings.hear_alert_us
-            if now + self._peers.hear_us < self._timers.at(EXPIRE):
-                self._timers.set(EXPIRE, now + self._peers.hear_us)
+            peers.hear_us = self._settings.hear_alert_us
+            if now + peers.hear_us < self._timers.at(EXPIRE):
+                self._timers.set(EXPIRE, now + peers.hear_us)
         return [self._emit(now, Kind.ENTER, reason=state, detail=why)]
 
     def _drop(self, now: Instant, sender: Member, reason: str) -> list[Word]:

@@ -52,8 +52,11 @@ class Peers:
         return {peer.member: peer.hello for peer in self._peers.values() if self._fresh(now, peer)}
 
     def trust_ring(self, now: Instant, configuration: Configuration, me: Member) -> None:
-        """A new ring runs: all its members hear each other and follow its leader."""
+        """A new ring runs: all its members hear each other and follow its leader. Who fell
+        silent before does not count again because from now on silence may last longer."""
         self._gone.clear()
+        peers = self._peers.items()
+        self._peers = {daemon: peer for daemon, peer in peers if self._fresh(now, peer)}
         for peer in self._peers.values():
             peer.backed = False
         daemons = configuration.daemons

@@ -35,6 +35,30 @@ class MembershipSettings:
     attempt_us: int = 500 * MILLISECOND
     """An attempt without any progress for so long has failed."""
 
+    greet_us: int = 150 * MILLISECOND
+    """Between Greetings of leaders that know of each other."""
+
+    greet_slow_us: int = 1 * SECOND
+    """Between Greetings to daemons of sites from which nobody is heard, some at a time."""
+
+    hear_far_us: int = 1 * SECOND
+    """A leader not heard for so long is out of reach. Six Greetings and the way."""
+
+    report_gap_us: int = 20 * MILLISECOND
+    """What is new in a party is told at once, but never faster than this."""
+
+    report_life_us: int = 2_500 * MILLISECOND
+    """So long the report of a leader that nobody reaches any more is kept."""
+
+    settle_far_us: int = 400 * MILLISECOND
+    """As settle_us, when segments or their edges change: two round trips."""
+
+    repeat_far_us: int = 250 * MILLISECOND
+    """As repeat_us, between leaders: a round trip and a little more."""
+
+    attempt_far_us: int = 2_500 * MILLISECOND
+    """As attempt_us, in an attempt of several segments."""
+
     penalty_us: int = 500 * MILLISECOND
     """First exclusion of a member that cannot take part; doubles."""
 
@@ -54,3 +78,15 @@ class MembershipSettings:
             raise ConfigError("settle_us", "is less than two Hellos", "raise it")
         if self.attempt_us < 4 * self.repeat_us:
             raise ConfigError("attempt_us", "leaves no time for four repeats", "raise it")
+        if self.hear_far_us < 5 * self.greet_us:
+            raise ConfigError("hear_far_us", "is less than five Greetings", "raise it")
+        if self.report_life_us < 2 * self.hear_far_us:
+            raise ConfigError("report_life_us", "is less than twice hear_far_us", "raise it")
+        if not self.settle_us <= self.settle_far_us < self.attempt_far_us:
+            raise ConfigError(
+                "settle_far_us", "is not between settle_us and attempt_far_us", "change it"
+            )
+        if self.attempt_far_us < max(4 * self.repeat_far_us, self.attempt_us):
+            raise ConfigError(
+                "attempt_far_us", "is less than four repeats, or than attempt_us", "raise it"
+            )

@@ -3,6 +3,7 @@
 from antiphon.core.bundle import Bundle
 from antiphon.core.effects import Send
 from antiphon.core.ids import ConfigId, DaemonId
+from antiphon.core.machine import MILLISECOND, Instant
 from antiphon.core.ranges import RangeSet
 from antiphon.core.service import Service
 from antiphon.protocol.stream.recovery import Plan
@@ -14,6 +15,8 @@ DATA_OVERHEAD = 200
 """Of a RecoveryData around its fragment; generous."""
 
 RUNS_PER_REQUEST = 64
+PULL_FAR_US = 250 * MILLISECOND
+"""Between requests to a holder in another segment: a round trip and a little more."""
 
 Place = tuple[int, int]
 """Segment and sequence."""
@@ -38,14 +41,17 @@ class Pull:
         self._parts: dict[Place, dict[int, bytes]] = {}
         self._bytes: dict[Place, int] = {}
         self._answers: dict[DaemonId, int] = {}
+        self._asked: dict[DaemonId, Instant] = {}
 
-    def requests(self, envelope: Envelope, only: DaemonId | None = None) -> list[Send]:
+    def requests(
+        self, now: Instant, envelope: Envelope, only: DaemonId | None = None
+    ) -> list[Send]:
         """Ask each holder, or one of them, for what is still missing."""
         wanted: dict[tuple[DaemonId, int], RangeSet] = {}
         for segment, missing in self.missing.items():
             for sequence in missing:
                 holder = self.plan.holder(segment, sequence, self._spread)
-                if only is None or holder == only:
+                if holder == only or (only is None and self._may_ask(now, holder)):
                     wanted.setdefault((holder, segment), RangeSet()).add(sequence)
         sends = []
         for (holder, segment), sequences in sorted(wanted.items(), key=_holder_and_segment):
@@ -54,7 +60,13 @@ class Pull:
             request = RecoveryRequest(self.attempt, self._base, segment, index, runs)
             sends.append(Send(holder, pack_control(envelope, request)))
             self._answers[holder] = 0
+            self._asked[holder] = now
         return sends
+
+    def _may_ask(self, now: Instant, holder: DaemonId) -> bool:
+        """Of one that is far the answer may still be on its way."""
+        asked = self._asked.get(holder)
+        return asked is None or not self.plan.is_far(holder) or now - asked >= PULL_FAR_US
 
     def _first_missing_part(self, place: Place) -> int:
         parts = self._parts.get(place, {})

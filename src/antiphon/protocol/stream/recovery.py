@@ -9,8 +9,8 @@ from hashlib import blake2b
 from struct import Struct
 
 from antiphon.core.bundle import Bundle
-from antiphon.core.effects import Holdings, Recover, StreamHoldings
-from antiphon.core.ids import Configuration, DaemonId, Member
+from antiphon.core.effects import Holdings, Part, Recover, StreamHoldings
+from antiphon.core.ids import Configuration, DaemonId
 from antiphon.core.positions import position
 from antiphon.core.ranges import RangeSet
 from antiphon.core.service import Service
@@ -25,7 +25,7 @@ class Plan:
     """Made from the holdings of T and the old configuration alone."""
 
     def __init__(self, recover: Recover, old: Configuration) -> None:
-        self.together: tuple[Member, ...] = tuple(member for member, _ in recover.holdings)
+        self.together = tuple(sorted(member for part in recover.parts for member in part.members))
         packed = b"".join(MEMBER.pack(*member) for member in self.together)
         self.lineage = int.from_bytes(blake2b(packed, digest_size=8).digest(), "big")
         """Names T: behind a hole others may order group changes on another ground."""
@@ -37,39 +37,34 @@ class Plan:
         self.early = [RangeSet() for _ in streams]
         """Bundles that somebody of T delivered ahead of the order, or pledged to."""
 
-        self._holders: list[list[tuple[DaemonId, RangeSet]]] = [[] for _ in streams]
-        for member, holdings in recover.holdings:
-            for index, stream in enumerate(holdings.streams):
-                held = RangeSet((first, last) for first, last, _ in stream.held)
-                self._holders[index].append((member.daemon, held))
-                self.any_holds[index].update(held)
+        for part in recover.parts:
+            for index, stream in enumerate(part.holdings.streams):
+                self.any_holds[index].update(_held(stream))
                 self.early[index].update(RangeSet(stream.early))
+        self._deputy = recover.deputy
+        self._near = _holders(recover.near)
+        self._far = _holders(recover.far)
         self.complete_to = self.stable_to = UNLIMITED
         """Stamps: up to which nobody of T misses anything, or everybody ever held it."""
 
-        self.delivered_to = max(holdings.cursor for _, holdings in recover.holdings)
+        self.delivered_to = max(part.holdings.cursor for part in recover.parts)
         """Position: somebody of T has delivered up to here, or pledged to."""
 
-        self._highest = max((max(_stamps(holdings)) for _, holdings in recover.holdings))
+        self._highest = max(max(_stamps(part.holdings)) for part in recover.parts)
         torn = [index for index in streams if not set(old.segments[index]) <= set(self.together)]
         if torn:
             self.complete_to = min(
-                self._complete(index, segment, recover.holdings)
+                self._complete(index, segment, recover.parts)
                 for index in torn
-                for segment in old.segments
+                for segment in streams
             )
-            self.stable_to = max(holdings.stable for _, holdings in recover.holdings)
+            self.stable_to = max(part.holdings.stable for part in recover.parts)
 
-    def _complete(
-        self,
-        index: int,
-        segment: tuple[Member, ...],
-        holdings: tuple[tuple[Member, Holdings], ...],
-    ) -> int:
+    def _complete(self, index: int, segment: int, parts: tuple[Part, ...]) -> int:
         """Up to which stamp those of T who are in this segment will have a stream without a
         hole: what one of them knew, and on from there what anybody holds."""
-        streams = [told.streams[index] for _, told in holdings]
-        mine = [told.streams[index] for member, told in holdings if member in segment]
+        streams = [part.holdings.streams[index] for part in parts]
+        mine = [part.holdings.streams[index] for part in parts if part.segment == segment]
         if not mine:
             return UNLIMITED
         known, stamp = max((stream.known, stream.stamp) for stream in mine)
@@ -79,18 +74,26 @@ class Plan:
         return stamp
 
     def missing(self, delivery: Delivery) -> dict[int, RangeSet]:
-        """What I have to get before I can be ready, per stream."""
+        """What I have to get before I can be ready, per stream. A deputy has to get what is not
+        for it, too: others may have nobody else to ask."""
         missing: dict[int, RangeSet] = {}
         for source, held in zip(delivery.sources, self.any_holds, strict=True):
+            floor = source.released if self._deputy and self._far else source.known
             for sequence in held:
-                if sequence > source.known and sequence not in source.held:
+                if sequence > floor and sequence not in source.held:
                     missing.setdefault(source.index, RangeSet()).add(sequence)
         return missing
 
     def holder(self, index: int, sequence: int, spread: int) -> DaemonId:
-        """Whom to ask; members that miss the same ask different holders."""
-        holders = [daemon for daemon, held in self._holders[index] if sequence in held]
-        return holders[(spread + sequence // 64) % len(holders)]
+        """Whom to ask: of my party different holders by those who miss the same, else the
+        nearest that can get it (SP-127)."""
+        holders = [daemon for daemon, streams in self._near if sequence in streams[index]]
+        if holders:
+            return holders[(spread + sequence // 64) % len(holders)]
+        return next(daemon for daemon, streams in self._far if sequence in streams[index])
+
+    def is_far(self, daemon: DaemonId) -> bool:
+        return all(daemon != near for near, _ in self._near)
 
     def survives(self, bundle: Bundle) -> bool:
         """Is it delivered, or was it sent by a departed member behind a possible hole, and
@@ -120,11 +123,19 @@ class Plan:
 
 
 def _stamps(holdings: Holdings) -> Iterator[int]:
-    """All that a member has heard of."""
+    """All that a part of T has heard of."""
     yield 0
     for stream in holdings.streams:
         yield stream.stamp
         yield from (stamp for _, _, stamp in stream.held)
+
+
+def _held(stream: StreamHoldings) -> RangeSet:
+    return RangeSet((first, last) for first, last, _ in stream.held)
+
+
+def _holders(told: tuple[tuple[DaemonId, Holdings], ...]) -> list[tuple[DaemonId, list[RangeSet]]]:
+    return [(daemon, [_held(stream) for stream in holdings.streams]) for daemon, holdings in told]
 
 
 def _run_end(sequence: int, streams: list[StreamHoldings]) -> tuple[int, int]:

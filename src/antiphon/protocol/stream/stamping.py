@@ -16,6 +16,7 @@ from antiphon.protocol.stream.gates import Gates
 from antiphon.protocol.stream.packing import OWN_PRIORITY, OWN_SESSION, Outbox
 from antiphon.protocol.stream.reaching import Reaching
 from antiphon.wire.control import Intent, pack_intent, read_intent
+from antiphon.wire.crossing import PARCEL_OVERHEAD
 from antiphon.wire.ring import Token
 
 
@@ -35,6 +36,7 @@ class Stamping:
         self.clock = LamportClock()
         self.reaching = Reaching(configuration, segment)
         self.several = self.reaching.several
+        self.crossing_bytes = PARCEL_OVERHEAD if self.several else 0
         self._gates = Gates()
         self._intents: dict[tuple[int, int], Bundle] = {}
         """My announcements, by session and number of the change."""

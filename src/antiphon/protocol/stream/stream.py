@@ -213,7 +213,7 @@ class Stream:
             effects += self._ring.wake(now)
         for _ in self._timers.due(now):
             if self._pull is not None and self._pull.missing:
-                effects += self._pull.requests(self._envelope)
+                effects += self._pull.requests(now, self._envelope)
                 self._timers.set(PULL, now + self._settings.pull_us)
         return effects
 
@@ -237,14 +237,14 @@ class Stream:
         old = Configuration(NO_CONFIG, ())
         if self._ring is not None:
             old = self._ring.configuration
-        place = [member for member, _ in recover.holdings].index(self._me)
+        place = [daemon for daemon, _ in recover.near].index(self._me.daemon)
         self._pull = Pull(recover.attempt, old.id, Plan(recover, old), place)
         if self._ring is not None:
             self._pull.missing = self._pull.plan.missing(self._ring.delivery)
         if not self._pull.missing:
             return self._finish_recovery()
         self._timers.set(PULL, now + self._settings.pull_us)
-        return list(self._pull.requests(self._envelope))
+        return list(self._pull.requests(now, self._envelope))
 
     def _hear_request(self, now: Instant, sender: Member, request: RecoveryRequest) -> list[Word]:
         ring = self._ring
@@ -276,7 +276,7 @@ class Stream:
                 return self._finish_recovery()
         effects: list[Word] = [Progress(pull.attempt)]
         if pull.missing and pull.answered(sender.daemon, self._settings.pull_fragments):
-            effects += pull.requests(self._envelope, sender.daemon)
+            effects += pull.requests(now, self._envelope, sender.daemon)
         return effects
 
     def _finish_recovery(self) -> list[Word]:

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from antiphon.core.ids import Member
-from antiphon.protocol.membership.attempt import Collection
+from antiphon.protocol.membership.chair import Chair
 from antiphon.protocol.membership.membership import State
 from antiphon.protocol.node import Node
 from antiphon.sim.mutants.planting import mutants_of, swap, whenever
@@ -13,16 +13,16 @@ from antiphon.wire.control import Digest, Hello
 
 
 def commit_by_majority(node: Node) -> None:
-    """The coordinator commits when more than half are ready."""
+    """A leader takes its party for ready when more than half are."""
 
-    def change(collection: Collection) -> None:
+    def change(chair: Chair) -> None:
         def add_ready(original: Any, member: Member) -> bool:
             done: bool = original(member)
-            return done or 2 * len(collection.ready) > len(collection.attempt.configuration.members)
+            return done or 2 * len(chair.party.ready) > len(chair.party.members)
 
-        swap(collection, "add_ready", add_ready)
+        swap(chair.party, "add_ready", add_ready)
 
-    whenever(node.membership, "_collection", change)
+    whenever(node.membership, "_chair", change)
 
 
 def company_by_member_lists(node: Node) -> None:
@@ -31,13 +31,13 @@ def company_by_member_lists(node: Node) -> None:
 
     def take_digest(original: Any, now: int, digest: Digest) -> Any:
         base = membership.installed.id
-        states = tuple(
+        party = tuple(
             msgspec.structs.replace(state, base=base)
             if state.member in membership.installed.members
             else state
-            for state in digest.states
+            for state in digest.party
         )
-        return original(now, msgspec.structs.replace(digest, states=states))
+        return original(now, msgspec.structs.replace(digest, party=party))
 
     swap(membership, "_take_digest", take_digest)
 
@@ -48,33 +48,28 @@ def company_of_all(node: Node) -> None:
 
     def take_digest(original: Any, now: int, digest: Digest) -> Any:
         base = membership.installed.id
-        states = tuple(msgspec.structs.replace(state, base=base) for state in digest.states)
-        return original(now, msgspec.structs.replace(digest, states=states))
+        party = tuple(msgspec.structs.replace(state, base=base) for state in digest.party)
+        return original(now, msgspec.structs.replace(digest, party=party))
 
     swap(membership, "_take_digest", take_digest)
 
 
 def epochs_not_learned(node: Node) -> None:
     """A coordinator counts its own epochs only, so that others have seen higher ones."""
-
-    def counted(original: Any, now: int) -> dict[Member, Hello]:
-        hellos = original(now).items()
-        return {who: msgspec.structs.replace(hello, epoch=0) for who, hello in hellos}
-
-    swap(node.membership, "_counted", counted)
+    swap(node.membership._outlook, "epoch", lambda original, now: 0)
 
 
 def ids_used_again(node: Node) -> None:
     """A coordinator proposes again under the id of its last attempt."""
-    membership = node.membership
+    ids = node.membership.ids
 
-    def propose(original: Any, now: int) -> Any:
-        before = membership._epoch, membership._counter
-        effects = original(now)
-        membership._epoch, membership._counter = before
-        return effects
+    def mint(original: Any, heard: int) -> Any:
+        before = ids.epoch, ids._counter
+        minted = original(heard)
+        ids.epoch, ids._counter = before
+        return minted
 
-    swap(membership, "_propose", propose)
+    swap(ids, "mint", mint)
 
 
 def strangers_ignored(node: Node) -> None:
@@ -94,7 +89,7 @@ def trouble_ignored(node: Node) -> None:
 
 def restart_unnoticed(node: Node) -> None:
     """A daemon that restarted is taken for its former life."""
-    peers = node.membership._peers
+    peers = node.membership._site.peers
 
     def hear(original: Any, now: int, sender: Member, hello: Hello) -> Any:
         known = peers._peers.get(sender.daemon)
@@ -105,7 +100,7 @@ def restart_unnoticed(node: Node) -> None:
 
 def penalty_without_end(node: Node) -> None:
     """A member that was once left out is left out for ever."""
-    penalties = node.membership._penalties
+    penalties = node.membership._site.penalties
     swap(penalties, "excludes", lambda original, now, daemon: daemon in penalties._until)
 
 

@@ -52,7 +52,7 @@ class Coordinator(Machine):
 
     def state_of(self, number: int) -> list[Word]:
         base = config_of(number, 1, 1)
-        return self.hear(member(number), StateMessage(self.attempt, base, NOTHING, 0, 0))
+        return self.hear(member(number), StateMessage(self.attempt, base, 0, NOTHING, 0, 0))
 
 
 def reasons(effects: list[Word], kind: Kind) -> list[str]:
@@ -164,8 +164,8 @@ def test_an_accusation_of_a_blocked_window_is_joined_by_all() -> None:
         (DaemonId(1), DaemonId(2)),
     )
     machine.hear(member(2), hello)
-    assert machine.membership._penalties.excludes(machine.now, DaemonId(3))
-    assert not machine.membership._penalties.excludes(machine.now, DaemonId(2))
+    assert machine.membership._site.penalties.excludes(machine.now, DaemonId(3))
+    assert not machine.membership._site.penalties.excludes(machine.now, DaemonId(2))
 
 
 def test_trouble_with_a_member_leaves_it_out() -> None:
@@ -173,7 +173,7 @@ def test_trouble_with_a_member_leaves_it_out() -> None:
     machine = Machine(me=1)
     machine.hello(member(2))
     machine.membership.handle(machine.now, Trouble("blocked_window", DaemonId(2)))
-    assert machine.membership._counted(machine.now) == {}
+    assert machine.membership._site.counted(machine.now) == {}
 
 
 def test_trouble_during_a_change_is_no_news() -> None:
@@ -203,7 +203,7 @@ def test_progress_keeps_an_attempt_alive() -> None:
 def test_answers_to_an_attempt_that_a_higher_one_replaced_are_ignored() -> None:
     machine = Machine(me=2)
     old = machine.accept()
-    higher = Propose(config_of(1, epoch=20), (member(1), member(2)), "again")
+    higher = Propose(config_of(1, epoch=20), ((member(1), member(2)),), (), "again")
     assert len(of_kind(machine.hear(member(1), higher), Freeze)) == 1
     assert machine.membership.handle(machine.now, Holdings(old, NOTHING, 0, 0)) == []
     assert machine.membership.handle(machine.now, Recovered(old)) == []
@@ -213,7 +213,7 @@ def test_answers_to_an_attempt_that_a_higher_one_replaced_are_ignored() -> None:
 def test_a_repeated_proposal_changes_nothing() -> None:
     machine = Machine(me=2)
     config = machine.accept()
-    propose = Propose(config, (member(1), member(2)), "why")
+    propose = Propose(config, ((member(1), member(2)),), (), "why")
     assert machine.hear(member(1), propose) == []
     assert machine.membership.state == State.COLLECT
 
@@ -264,7 +264,7 @@ def test_an_accusation_counts_only_in_its_configuration_and_never_against_me() -
     machine.word_of_2(config_of(2, 1, 1), "blocked_window", accused=3)
     machine.word_of_2(machine.attempt, "blocked_window", accused=1)
     machine.word_of_2(machine.attempt, "token_loss", accused=3)
-    penalties = machine.membership._penalties
+    penalties = machine.membership._site.penalties
     assert [penalties.excludes(machine.now, DaemonId(one)) for one in (1, 2, 3)] == [False] * 3
 
 
@@ -292,9 +292,9 @@ def test_a_members_trouble_with_an_older_configuration_is_past() -> None:
 def test_a_stranger_that_falls_silent_is_gone_without_any_other_event() -> None:
     machine = Machine(me=1)
     machine.hello(member(2))
-    assert machine.membership._picture.mutual == [member(2)]
+    assert machine.membership._site.picture.mutual == [member(2)]
     machine.run(2 * SETTINGS.hear_us)
-    assert machine.membership._picture.mutual == []
+    assert machine.membership._site.picture.mutual == []
 
 
 def test_every_step_of_an_attempt_gets_its_own_time() -> None:
@@ -327,13 +327,13 @@ def test_an_abandoned_attempt_does_not_fail_a_second_time() -> None:
 def test_an_id_once_proposed_keeps_its_members() -> None:
     """D5: who comes late is for the next attempt; two lists under one id would be two views."""
     machine = Coordinator()
-    proposed = {machine.attempt: {one.members for _, one in sent(machine.effects, Propose)}}
+    proposed = {machine.attempt: {one.parts for _, one in sent(machine.effects, Propose)}}
     for _ in range(40):
         machine.now += SETTINGS.hello_us
         effects = machine.hello(member(2), leader=1)
         effects += machine.hello(member(3), leader=1)
         effects += machine.tell(WAKEUP)
         for _, one in sent(effects, Propose):
-            proposed.setdefault(one.config, set()).add(one.members)
+            proposed.setdefault(one.config, set()).add(one.parts)
     assert len(proposed) > 1, "the newcomer was asked in another attempt"
-    assert all(len(members) == 1 for members in proposed.values())
+    assert all(len(parts) == 1 for parts in proposed.values())

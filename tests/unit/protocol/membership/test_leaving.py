@@ -68,7 +68,7 @@ def test_who_is_heard_long_after_its_goodbye_is_believed() -> None:
     machine.hear(member(2), Leaving())
     machine.now += SETTINGS.hear_us + 1
     assert drops(machine.hello(member(2), leader=1)) == []
-    assert not machine.membership._peers.has_left(member(2))
+    assert not machine.membership._site.peers.has_left(member(2))
 
 
 def test_a_goodbye_of_an_earlier_life_is_no_news() -> None:
@@ -88,11 +88,11 @@ def test_an_attempt_with_one_that_leaves_is_given_up_at_once() -> None:
 def test_who_left_before_it_was_installed_is_not_waited_for() -> None:
     """Its last word came between those of an attempt that others finished."""
     machine = pair()
-    machine.membership._peers.leave(machine.now, member(2))
-    machine.membership._peers.trust_ring(
+    machine.membership._site.peers.leave(machine.now, member(2))
+    machine.membership._site.peers.trust_ring(
         machine.now, machine.membership.installed, machine.membership.installed.members[0]
     )
-    assert machine.membership._peers.hellos(machine.now) == {}
+    assert machine.membership._site.peers.hellos(machine.now) == {}
 
 
 def test_the_next_one_leads_when_the_leader_leaves() -> None:

@@ -91,7 +91,7 @@ class Machine:
         config = config_of(coordinator)
         self.hello(member(coordinator))
         members = tuple(sorted((member(coordinator), self.me)))
-        effects = self.hear(member(coordinator), Propose(config, members, "why"))
+        effects = self.hear(member(coordinator), Propose(config, (members,), (), "why"))
         assert [effect for effect in effects if isinstance(effect, Freeze)] == [Freeze(config)]
         self.membership.handle(self.now, Holdings(config, NOTHING, 0, 0))
         return config
@@ -120,7 +120,8 @@ def digest_of(machine: Machine, config: ConfigId) -> Digest:
     """What the coordinator tells: it comes from elsewhere, I from where I am."""
     mine = machine.membership.installed.id
     bases = sorted([(member(config.coordinator), config_of(1, 1, 1)), (machine.me, mine)])
-    return Digest(config, tuple(MemberState(who, base, NOTHING, 0, 0) for who, base in bases))
+    states = tuple(MemberState(who, base, 0, NOTHING, 0, 0) for who, base in bases)
+    return Digest(config, ((),), states)
 
 
 def of_kind(effects: list[Word], kind: type) -> list[Word]:
@@ -152,7 +153,7 @@ def test_the_lowest_that_hears_a_stranger_proposes_once_the_wish_has_settled() -
     proposal = proposals[0]
     assert all(one == proposal for one in proposals)
     assert isinstance(proposal, Propose)
-    assert proposal.members == (member(1), member(2))
+    assert proposal.parts == ((member(1), member(2)),)
     assert proposal.config.epoch > 1 and proposal.config.coordinator == 1
 
 
@@ -176,12 +177,12 @@ def test_a_proposal_of_my_leader_freezes_the_stream_and_is_answered_with_my_hold
     machine = Machine(me=2)
     machine.hello(member(1))
     config = config_of(1)
-    propose = Propose(config, (member(1), member(2)), "why")
+    propose = Propose(config, ((member(1), member(2)),), (), "why")
     assert of_kind(machine.hear(member(1), propose), Freeze) == [Freeze(config)]
     holdings = Holdings(config, (StreamHoldings(((3, 5, 7),), 5, 7, ((4, 4),)),), 2, 5)
     answered = sent(machine.membership.handle(machine.now, holdings), StateMessage)
     base = machine.membership.installed.id
-    assert answered == [(1, StateMessage(config, base, holdings.streams, 2, 5))]
+    assert answered == [(1, StateMessage(config, base, 0, holdings.streams, 2, 5))]
 
 
 @pytest.mark.parametrize(
@@ -201,7 +202,7 @@ def test_a_proposal_that_is_not_for_me_is_refused(
     machine = Machine(me=2)
     machine.hello(member(1))
     machine.hello(member(3))
-    propose = Propose(config, tuple(map(member, members)), "why")
+    propose = Propose(config, (tuple(map(member, members)),), (), "why")
     assert drops(machine.hear(member(sender), propose)) == [reason]
     assert machine.membership.state == State.OPERATIONAL
 
@@ -211,9 +212,9 @@ def test_words_of_another_attempt_are_refused() -> None:
     machine.accept()
     other = config_of(1, counter=8)
     base = machine.membership.installed.id
-    assert drops(machine.hear(member(1), Digest(other, ()))) == ["other_attempt"]
+    assert drops(machine.hear(member(1), Digest(other, ((),), ()))) == ["other_attempt"]
     assert drops(machine.hear(member(3), Ready(other))) == ["other_attempt"]
-    state = StateMessage(other, base, NOTHING, 0, 0)
+    state = StateMessage(other, base, 0, NOTHING, 0, 0)
     assert drops(machine.hear(member(3), state)) == ["other_attempt"]
 
 
@@ -228,13 +229,15 @@ def test_an_attempt_goes_from_holdings_to_install() -> None:
     config = machine.accept()
     base = machine.membership.installed.id
     states = (
-        MemberState(member(1), config_of(1, 1, 1), NOTHING, 0, 0),
-        MemberState(member(2), base, NOTHING, 0, 0),
+        MemberState(member(1), config_of(1, 1, 1), 0, NOTHING, 0, 0),
+        MemberState(member(2), base, 0, NOTHING, 0, 0),
     )
-    effects = machine.hear(member(1), Digest(config, states))
+    effects = machine.hear(member(1), Digest(config, ((),), states))
     (recover,) = of_kind(effects, Recover)
     assert isinstance(recover, Recover)
-    assert [who for who, _ in recover.holdings] == [member(2)], "who comes from my configuration"
+    assert [part.members for part in recover.parts] == [(member(2),)], (
+        "who comes from my configuration"
+    )
     effects = machine.membership.handle(machine.now, Recovered(config))
     assert sent(effects, Ready) == [(1, Ready(config))]
     effects = machine.hear(member(1), Commit(config))
@@ -319,7 +322,7 @@ def test_a_coordinator_counts_silence_against_the_silent() -> None:
     assert aborts[:2] == ["attempt_timeout"] * 2
     times = len(sent(effects, Propose))
     assert times < 400, "it does not spin"
-    assert machine.membership._penalties._level
+    assert machine.membership._site.penalties._level
 
 
 @pytest.mark.parametrize("numbers", [(), (1,), (1, 2, 3)])
@@ -328,8 +331,8 @@ def test_a_digest_of_others_than_the_members_is_refused(numbers: tuple[int, ...]
     machine = Machine(me=2)
     config = machine.accept()
     base = machine.membership.installed.id
-    states = tuple(MemberState(member(number), base, NOTHING, 0, 0) for number in numbers)
-    effects = machine.hear(member(1), Digest(config, states))
+    states = tuple(MemberState(member(number), base, 0, NOTHING, 0, 0) for number in numbers)
+    effects = machine.hear(member(1), Digest(config, ((),), states))
     assert drops(effects) == ["bad_digest"]
     assert of_kind(effects, Recover) == []
 
@@ -351,13 +354,13 @@ def test_an_epoch_that_leaps_to_the_end_is_refused() -> None:
         machine.now += SETTINGS.hello_us
         machine.hello(member(2), leader=1, epoch=2**64 - 1)
         machine.membership.handle(machine.now, WAKEUP)
-    assert machine.membership._epoch < 100
+    assert machine.membership.ids.epoch < 100
 
 
 def test_a_proposal_whose_epoch_leaps_to_the_end_is_refused() -> None:
     machine = Machine(me=2)
     machine.hello(member(1))
-    propose = Propose(config_of(1, epoch=2**64 - 1), (member(1), member(2)), "why")
+    propose = Propose(config_of(1, epoch=2**64 - 1), ((member(1), member(2)),), (), "why")
     assert drops(machine.hear(member(1), propose)) == ["impossible_epoch"]
 
 
@@ -380,7 +383,7 @@ def test_a_digest_that_misquotes_me_is_refused(said: tuple[Any, ...]) -> None:
     machine = Machine(me=2)
     config = machine.accept()
     good = digest_of(machine, config)
-    quoted = MemberState(machine.me, said[0] or machine.membership.installed.id, *said[1:])
-    wrong = Digest(config, (good.states[0], quoted))
+    quoted = MemberState(machine.me, said[0] or machine.membership.installed.id, 0, *said[1:])
+    wrong = Digest(config, ((),), (good.party[0], quoted))
     assert drops(machine.hear(member(1), wrong)) == ["bad_digest"]
     assert len(of_kind(machine.hear(member(1), good), Recover)) == 1

@@ -4,7 +4,7 @@ import pytest
 
 from antiphon.core.errors import ConfigError
 from antiphon.core.ids import NOBODY, ConfigId, Configuration, DaemonId, Incarnation, Member
-from antiphon.protocol.membership.attempt import Attempt, Collection
+from antiphon.protocol.membership.attempt import Collection
 from antiphon.protocol.membership.evidence import evidence
 from antiphon.protocol.membership.pace import Pace
 from antiphon.protocol.membership.peers import Peers
@@ -41,6 +41,17 @@ def test_members_of_a_ring_count_without_a_word_until_the_ring_is_in_doubt() -> 
     peers.doubt_ring(10_000)
     assert list(peers.hellos(10_100)) == [TWO, THREE]
     assert peers.hellos(10_101) == {}
+
+
+def test_who_was_silent_in_a_change_is_not_back_when_the_new_ring_runs() -> None:
+    """From then on silence may last longer; what is past stays past."""
+    peers = Peers(100)
+    stranger = Member(DaemonId(9), Incarnation(9))
+    peers.hear(0, stranger, hello())
+    assert stranger not in peers.hellos(150)
+    peers.trust_ring(150, RING, ONE)
+    peers.hear_us = 1_000
+    assert list(peers.hellos(160)) == [TWO, THREE]
 
 
 def test_after_a_lost_ring_only_who_speaks_is_there() -> None:
@@ -128,24 +139,25 @@ def test_hellos_keep_their_distance() -> None:
 
 
 def state(base: ConfigId = CONFIG) -> State:
-    return State(CONFIG, base, (), 0, 0)
+    return State(CONFIG, base, 0, (), 0, 0)
 
 
 def test_a_collection_is_complete_with_the_last_member() -> None:
-    collection = Collection(Attempt(RING, "why", 0))
+    collection: Collection[State] = Collection(RING.members)
     assert not collection.add_state(TWO, state())
     assert not collection.add_state(TWO, state()), "once each"
     assert not collection.add_state(Member(DaemonId(9), Incarnation(9)), state())
     assert collection.silent() == [ONE, THREE]
     assert not collection.add_state(ONE, state())
-    assert collection.digest is None
+    assert not collection.complete
     assert collection.add_state(THREE, state())
-    assert collection.digest is not None
-    assert [one.member for one in collection.digest.states] == [ONE, TWO, THREE]
+    assert collection.told() == (state(), state(), state())
+    assert not collection.add_state(ONE, state(ConfigId(4, *ONE, 1))), "what was told stands"
+    assert collection.told()[0] == state()
 
 
 def test_a_collection_waits_for_everybody_to_be_ready() -> None:
-    collection = Collection(Attempt(RING, "why", 0))
+    collection: Collection[State] = Collection(RING.members)
     for member in RING.members:
         collection.add_state(member, state())
     assert not collection.add_ready(Member(DaemonId(9), Incarnation(9)))
@@ -157,10 +169,11 @@ def test_evidence_names_the_first_cause_and_everything_else_in_a_line() -> None:
     restarted = Member(TWO.daemon, Incarnation(99))
     stranger = Member(DaemonId(7), Incarnation(7))
     wish = (ONE, restarted, stranger)
-    hellos = {restarted: hello(), stranger: hello("token_loss")}
+    troubles = {restarted: "", stranger: "token_loss"}
     peers = Peers(hear_us=1)
     peers.hear(200_000, THREE, hello())
-    known = (500_000, ONE, "receive_failure", RING, wish, hellos, peers)
+    regrouping = [("regrouped", "7 leads a segment")]
+    known = (500_000, ONE, "receive_failure", RING, wish, troubles, peers, regrouping)
     cause, text = evidence(*known)
     assert cause == "receive_failure"
     for part in (
@@ -169,6 +182,7 @@ def test_evidence_names_the_first_cause_and_everything_else_in_a_line() -> None:
         "2 restarted",
         "7 appeared",
         "3 is gone, unheard for 300 ms",
+        "7 leads a segment",
     ):
         assert part in text
     peers.leave(400_000, THREE)
@@ -176,8 +190,7 @@ def test_evidence_names_the_first_cause_and_everything_else_in_a_line() -> None:
 
 
 def test_evidence_without_a_cause_is_an_unfinished_attempt() -> None:
-    hellos = {TWO: hello(), THREE: hello()}
-    cause, _ = evidence(0, ONE, "", RING, RING.members, hellos, Peers(hear_us=1))
+    cause, _ = evidence(0, ONE, "", RING, RING.members, {}, Peers(hear_us=1), [])
     assert cause == "unfinished"
 
 
@@ -187,6 +200,11 @@ def test_evidence_without_a_cause_is_an_unfinished_attempt() -> None:
         {"hear_us": 3 * SETTINGS.hello_slow_us - 1},
         {"settle_us": 2 * SETTINGS.hello_us - 1},
         {"attempt_us": 4 * SETTINGS.repeat_us - 1},
+        {"hear_far_us": 5 * SETTINGS.greet_us - 1},
+        {"report_life_us": 2 * SETTINGS.hear_far_us - 1},
+        {"settle_far_us": SETTINGS.settle_us - 1},
+        {"settle_far_us": SETTINGS.attempt_far_us},
+        {"attempt_far_us": 4 * SETTINGS.repeat_far_us - 1},
     ],
 )
 def test_times_that_do_not_fit_together_are_a_mistake_of_the_configuration(

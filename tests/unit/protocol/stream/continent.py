@@ -16,6 +16,7 @@ from antiphon.core.effects import (
     Holdings,
     Install,
     Installed,
+    Part,
     Recover,
     Recovered,
     Send,
@@ -52,6 +53,18 @@ class Daemon:
         self.up = True
         self.installed_at = 0
         """How many were delivered before the configuration that runs."""
+
+
+def recover_all(
+    old: Configuration, after: Configuration, holdings: dict[Member, Holdings]
+) -> Recover:
+    """As if all were of one party: everybody is told what each holds."""
+    parts = tuple(
+        Part((member,), old.segments.index(old.segment_of(member)), told)
+        for member, told in sorted(holdings.items())
+    )
+    near = tuple((member.daemon, told) for member, told in sorted(holdings.items()))
+    return Recover(after.id, parts, near)
 
 
 class Continent:
@@ -218,9 +231,12 @@ class Continent:
         going = [self.daemons[member.daemon] for member in after.members]
         for daemon in going:
             self._tell(daemon, Freeze(after.id))
-        holdings = tuple((one.member, one.holdings) for one in going if one.holdings is not None)
+        old = self.configuration
+        recover = recover_all(
+            old, after, {one.member: one.holdings for one in going if one.holdings is not None}
+        )
         for daemon in going:
-            self._tell(daemon, Recover(after.id, holdings))
+            self._tell(daemon, recover)
         deadline = self.now + 20_000_000
         while any(one.recovered != after.id for one in going):
             self.run(self.now + 1000)

@@ -9,6 +9,7 @@ from antiphon.core.effects import (
     Holdings,
     Install,
     Installed,
+    Part,
     Progress,
     Recover,
     Recovered,
@@ -79,8 +80,9 @@ class Machine:
 
     def recover(self, *told: tuple[int, Holdings]) -> list[Word]:
         attempt = told[0][1].attempt
-        holdings = tuple((member(number), one) for number, one in told)
-        return self.tell(Recover(attempt, holdings))
+        parts = tuple(Part((member(number),), 0, one) for number, one in told)
+        near = tuple((member(number).daemon, one) for number, one in told)
+        return self.tell(Recover(attempt, parts, near))
 
 
 def held(*runs: tuple[int, int], known: int = 0, stable: int = 0, early: Runs = ()) -> Holdings:

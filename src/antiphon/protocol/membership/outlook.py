@@ -1,0 +1,191 @@
+"""Who is there, near and far, and what configuration that would make.
+
+Near is my site, by Hellos (site.py); far are other leaders and their parties, by reports
+(federation.py). In a cluster of one site nobody is far, and whoever leads coordinates.
+"""
+
+from antiphon.core.effects import Word
+from antiphon.core.ids import ConfigId, Configuration, DaemonId, Member
+from antiphon.core.machine import Instant, Timers
+from antiphon.protocol.membership.evidence import evidence
+from antiphon.protocol.membership.federation import Federation, Party, Sites, Weights
+from antiphon.protocol.membership.settings import MembershipSettings
+from antiphon.protocol.membership.site import Site
+from antiphon.protocol.membership.states import GatherReason
+from antiphon.protocol.membership.wish import (
+    Parts,
+    configuration_of,
+    holds_together,
+    is_light,
+    regrouping,
+    wished,
+)
+from antiphon.wire.control import Greeting, Hello, SiteReport, Standing
+from antiphon.wire.packet import Envelope
+
+
+class Outlook:
+    def __init__(
+        self,
+        me: Member,
+        settings: MembershipSettings,
+        envelope: Envelope,
+        timers: Timers,
+        sites: Sites,
+        weights: Weights,
+    ) -> None:
+        self._me = me
+        self._settings = settings
+        self.site = Site(me, settings, envelope, timers)
+        self.federation = Federation(me, settings, envelope, sites, weights)
+        self._hellos: dict[Member, Hello] = {}
+        """From which the picture was drawn last."""
+
+    # Looking.
+
+    def look(self, now: Instant, installed: Configuration, trouble: str, epoch: int) -> list[Word]:
+        """Draw the picture anew, and tell other leaders what is new in my party."""
+        self._hellos = self.site.draw(now)
+        self.federation.news = False
+        if not self.site.leading:
+            return self.federation.follow(now, self.site.picture.leader)
+        if self.federation.alone:
+            return []
+        effects = self.federation.lead(
+            now, self._party(installed, trouble, epoch), self._perhaps_leaders(installed)
+        )
+        self.federation.news = False
+        return effects
+
+    def _party(self, installed: Configuration, trouble: str, epoch: int) -> Party:
+        party = self.site.picture.party()
+        told = [(self._me.daemon, installed.id, trouble)]
+        for member in party:
+            if member != self._me:
+                hello = self._hellos[member]
+                told.append((member.daemon, hello.config, hello.trouble))
+                epoch = max(epoch, hello.epoch)
+        standings = tuple(
+            Standing(daemon, config, trouble)
+            for daemon, config, trouble in sorted(told)
+            if trouble or config != installed.id
+        )
+        return Party(installed.id, epoch, party, standings)
+
+    def _perhaps_leaders(self, installed: Configuration) -> tuple[DaemonId, ...]:
+        """Those of the last configuration, and who leads others of my site."""
+        leaders = [members[0].daemon for members in installed.segments]
+        leaders += self.site.strangers(self._hellos)
+        return tuple(daemon for daemon in leaders if daemon != self._me.daemon)
+
+    def hear_leader(
+        self, now: Instant, sender: Member, told: Greeting | SiteReport
+    ) -> str | list[Word]:
+        """Why it is refused, or what is answered and passed on."""
+        if self.federation.alone:
+            return "one_site"
+        if isinstance(told, SiteReport):
+            return self.federation.hear_report(now, sender, told)
+        return self.federation.hear_greeting(now, sender, told, self.site.picture.leader)
+
+    def hear_leaving(self, now: Instant, sender: Member) -> list[Word]:
+        self.site.peers.leave(now, sender)
+        return self.federation.hear_leaving(now, sender)
+
+    # What is seen.
+
+    @property
+    def coordinating(self) -> bool:
+        """I am the lowest leader that I can reach."""
+        component = self.federation.component()
+        return self.site.leading and (not component or component[0].leader == self._me)
+
+    def follows(self, sender: Member, segment: tuple[Member, ...]) -> bool:
+        """It leads my party; or I lead this segment, and it is the lowest leader I reach."""
+        picture = self.site.picture
+        if segment[0] != self._me:
+            return sender == segment[0] and sender.daemon == picture.leader
+        component = self.federation.component()
+        if not component or component[0].leader != sender:
+            return False
+        return self.site.leading and set(segment) <= set(picture.party())
+
+    def wish(self, now: Instant) -> Parts:
+        return wished(self.site.picture.party(), self._others(now))
+
+    def _others(self, now: Instant) -> list[SiteReport]:
+        """The leaders that I can reach, without those who cannot take part."""
+        excluded = frozenset(
+            report.leader.daemon
+            for report in self.federation.component()
+            if self.site.penalties.excludes(now, report.leader.daemon)
+        )
+        component = self.federation.component(excluded)
+        return [report for report in component if report.leader != self._me]
+
+    def lost_of(self, configuration: Configuration) -> GatherReason | None:
+        """Why what I proposed cannot be any more. A newcomer is no reason."""
+        parties = {report.leader: set(report.party) for report in self.federation.component()}
+        parties[self._me] = set(self.site.picture.party())
+        for members in configuration.segments:
+            if not set(members) <= parties.get(members[0], set()):
+                return GatherReason.MEMBER_LOST
+        if not holds_together(configuration, self.federation.edges()):
+            return GatherReason.EDGE_LOST
+        return None
+
+    def healthy(self, now: Instant, wish: Parts, installed: Configuration, late: bool) -> bool:
+        """Nothing to change. A member's word of trouble counts only about this configuration:
+        older ones come late. So do leaders that have not installed it; for a while."""
+        if wish != installed.segments:
+            return False
+        if not holds_together(installed, self.federation.edges()):
+            return False
+        party = self.site.picture.party()
+        hellos = [self._hellos[member] for member in party if member != self._me]
+        told = [(hello.config, hello.trouble) for hello in hellos]
+        for report in self._others(now):
+            told += [(standing.config, standing.trouble) for standing in report.standings]
+            if report.config > installed.id or (report.config < installed.id and not late):
+                return False
+        return not any(trouble and config == installed.id for config, trouble in told)
+
+    def settle_us(self, wish: Parts, installed: Configuration) -> int:
+        """Longer where reports must travel first."""
+        light = is_light(wish, installed, self.federation.edges())
+        return self._settings.settle_us if light else self._settings.settle_far_us
+
+    # For a proposal.
+
+    def epoch(self, now: Instant) -> int:
+        """The highest that I have heard of."""
+        party = self.site.picture.party()
+        near = [self._hellos[member].epoch for member in party if member != self._me]
+        return max([0, *near, *(report.epoch for report in self._others(now))])
+
+    def evidence(
+        self, now: Instant, own_trouble: str, wish: Parts, installed: Configuration
+    ) -> tuple[str, str]:
+        """Why a change is needed, in a word and in a line."""
+        return evidence(
+            now,
+            self._me,
+            own_trouble,
+            installed,
+            tuple(sorted(member for part in wish for member in part)),
+            self._troubles(now),
+            self.site.peers,
+            regrouping(wish, installed, self.federation.edges()),
+        )
+
+    def _troubles(self, now: Instant) -> dict[Member, str]:
+        """What the others say of themselves."""
+        party = self.site.picture.party()
+        found = {member: self._hellos[member].trouble for member in party if member != self._me}
+        for report in self._others(now):
+            told = {standing.daemon: standing.trouble for standing in report.standings}
+            found.update({member: told.get(member.daemon, "") for member in report.party})
+        return found
+
+    def configuration(self, config: ConfigId, wish: Parts) -> Configuration:
+        return configuration_of(config, wish, self.federation.edges(), self.federation.weight)

@@ -1,0 +1,138 @@
+"""The reports of leaders, mine among them, and the picture they give: who hears whom.
+
+An edge needs the reports of both ends, each in the same life. What is connected with me over
+edges is my component. Reports of others are kept for a while, in case a way to them returns,
+but they are not passed on: so what nobody reaches is forgotten by all.
+"""
+
+from collections.abc import Set
+from hashlib import blake2b
+from struct import Struct
+
+from antiphon.core.ids import DaemonId, Member
+from antiphon.core.machine import Instant
+from antiphon.protocol.membership.graph import reachable
+from antiphon.wire.control import SEGMENTS_MAX, SiteReport
+
+ENTRY = Struct(">QQQ")
+
+Held = tuple[tuple[Member, int], ...]
+"""Leaders and the numbers of their reports; sorted."""
+
+
+class Reports:
+    def __init__(self, mine: SiteReport) -> None:
+        self._me = mine.leader.daemon
+        self._reports: dict[DaemonId, SiteReport] = {self._me: mine}
+        self._lost: dict[DaemonId, Instant] = {}
+        """Since when somebody is out of reach."""
+
+        self._edges: dict[DaemonId, frozenset[DaemonId]] | None = None
+        self._component: tuple[SiteReport, ...] = ()
+        self._summary = 0
+
+    @property
+    def mine(self) -> SiteReport:
+        return self._reports[self._me]
+
+    @property
+    def leaders(self) -> list[DaemonId]:
+        """All of whom I have a report."""
+        return sorted(self._reports)
+
+    def add(self, now: Instant, report: SiteReport) -> bool:
+        """True if it is newer than what I have."""
+        known = self._reports.get(report.leader.daemon)
+        if known is not None:
+            if (known.leader, known.number) >= (report.leader, report.number):
+                return False
+        self._reports[report.leader.daemon] = report
+        self._lost.setdefault(report.leader.daemon, now)
+        self._edges = None
+        return True
+
+    def remove(self, daemon: DaemonId) -> bool:
+        """It does not lead any more."""
+        if daemon == self._me or daemon not in self._reports:
+            return False
+        del self._reports[daemon]
+        self._lost.pop(daemon, None)
+        self._edges = None
+        return True
+
+    def neighbours(self, leader: DaemonId) -> frozenset[DaemonId]:
+        return self._graph().get(leader, frozenset())
+
+    def edges(self) -> list[tuple[DaemonId, DaemonId]]:
+        """In my component, in both directions; sorted."""
+        graph = self._graph()
+        mine = [report.leader.daemon for report in self.component()]
+        return [(one, two) for one in mine for two in sorted(graph[one])]
+
+    def component(self) -> tuple[SiteReport, ...]:
+        """By their leaders."""
+        self._graph()
+        return self._component
+
+    def reached_without(self, excluded: Set[DaemonId]) -> tuple[SiteReport, ...]:
+        """Of my component, who is left if nothing goes through these."""
+        if not excluded:
+            return self.component()
+        graph = {one: others - excluded for one, others in self._graph().items()}
+        reached = reachable(graph, self._me)
+        return tuple(report for report in self._component if report.leader.daemon in reached)
+
+    def summary(self) -> int:
+        """Equal if two know the same; a mere hint."""
+        self._graph()
+        return self._summary
+
+    def held(self) -> Held:
+        """As many as a message holds; there are more only while sites are still forming."""
+        return tuple((report.leader, report.number) for report in self.component()[:SEGMENTS_MAX])
+
+    def newer_than(self, held: Held) -> list[SiteReport]:
+        """What somebody who holds these lacks of my component."""
+        known = {member.daemon: (member, number) for member, number in held}
+        return [
+            report
+            for report in self.component()
+            if report.leader.daemon not in known
+            or known[report.leader.daemon] < (report.leader, report.number)
+        ]
+
+    def forget(self, now: Instant, life: Instant) -> None:
+        """Those who are out of reach for so long."""
+        reached = {report.leader.daemon for report in self.component()}
+        for daemon in self.leaders:
+            if daemon in reached:
+                self._lost.pop(daemon, None)
+            elif now - self._lost.setdefault(daemon, now) >= life:
+                self.remove(daemon)
+
+    def skip(self, gap: Instant) -> None:
+        for daemon in self._lost:
+            self._lost[daemon] += gap
+
+    def _graph(self) -> dict[DaemonId, frozenset[DaemonId]]:
+        if self._edges is not None:
+            return self._edges
+        leaders = {report.leader for report in self._reports.values()}
+        heard = {
+            daemon: leaders.intersection(report.hears) for daemon, report in self._reports.items()
+        }
+        self._edges = {
+            daemon: frozenset(
+                other.daemon
+                for other in heard[daemon]
+                if self._reports[daemon].leader in heard[other.daemon] and other.daemon != daemon
+            )
+            for daemon in self._reports
+        }
+        reached = reachable(self._edges, self._me)
+        self._component = tuple(
+            self._reports[daemon] for daemon in self.leaders if daemon in reached
+        )
+        told = b"".join(ENTRY.pack(*one.leader, one.number) for one in self._component)
+        self._summary = int.from_bytes(blake2b(told, digest_size=8).digest(), "big") >> 1
+        return self._edges
