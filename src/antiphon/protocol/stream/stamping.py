@@ -74,6 +74,10 @@ class Stamping:
         intent = self._intents.get((bundle.session, bundle.number))
         return intent is not None and 0 < intent.stamp <= self._delivery.stable
 
+    def may_change(self, bundle: Bundle) -> bool:
+        """Where there is no room for messages."""
+        return bundle.control and self.may(bundle)
+
     def announce(self, outbox: Outbox) -> None:
         """Intents for the changes that come next."""
         for change in outbox.coming_changes():
