@@ -24,7 +24,7 @@ from antiphon.daemon.secure.plain import Plain
 from antiphon.daemon.secure.seal import Seal
 from antiphon.protocol.node import Node
 from antiphon.wire.client import Query
-from antiphon.wire.packet import Tag
+from antiphon.wire.packet import Tag, fault_at_sight
 
 TIDY_US = SECOND // 4
 """Between looks at what has grown old. Nobody is woken up for it: it is done when there is a
@@ -73,6 +73,7 @@ class Driver:
         self._listeners: dict[int, socket.socket] = {}
         self.clients = Clients(node.me, name, self._epoll, self.step, answer)
         self._token_first = False
+        self._cluster = node.cluster.to_bytes(8, "big")
         self._tidy_at: Instant = clock()
         self._perform: dict[type, Callable[[Any], None]] = {
             Send: self._send,
@@ -176,6 +177,8 @@ class Driver:
                 if self.reach is not None and is_probe(packet):
                     self._hear_probe(now, packet, by_multicast)
                     continue
+                if self._is_more_noise(packet):
+                    continue
                 is_token = len(packet) > 1 and packet[1] == Tag.TOKEN
                 (tokens if is_token else data).append(packet)
             elif type(outcome) is Reply:
@@ -187,6 +190,15 @@ class Driver:
                 self._drop(record)
         for packet in tokens + data if self._token_first else data + tokens:
             self.step(Received(packet))
+
+    def _is_more_noise(self, packet: bytes) -> bool:
+        """Counted, if the node has refused such a one before and need not tell of it again: a
+        flood must not take the time of those who belong here."""
+        reason = fault_at_sight(packet, self._cluster)
+        if not reason or self.drops[reason] + 1 >= 2 * self._told[reason]:
+            return False
+        self.drops[reason] += 1
+        return True
 
     def _probe_multicast(self, now: Instant) -> None:
         if self.reach is None:

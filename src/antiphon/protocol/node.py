@@ -96,7 +96,7 @@ class Node:
         profiles: Mapping[str, Machine] | None = None,
     ) -> None:
         self.me = me
-        self._settings = settings
+        self.cluster = settings.cluster
         self.pause_us = settings.pause_us
         self._daemons = frozenset(settings.daemons)
         envelope = Envelope(settings.cluster, me)
@@ -183,7 +183,7 @@ class Node:
         return self._run(now, deque([(machine, event)]), [])
 
     def _open_header(self, packet: bytes) -> tuple[int, Member]:
-        tag, daemon, incarnation = open_header(packet, self._settings.cluster)
+        tag, daemon, incarnation = open_header(packet, self.cluster)
         if daemon not in self._daemons:
             raise DecodeError("unknown_daemon", str(daemon))
         if daemon == self.me.daemon:

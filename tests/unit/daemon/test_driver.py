@@ -19,7 +19,7 @@ from antiphon.daemon.secure.plain import Plain
 from antiphon.protocol.node import Node
 from antiphon.tools.cluster import free_ports
 from antiphon.wire.client import Query
-from antiphon.wire.packet import Tag
+from antiphon.wire.packet import WIRE_VERSION, Tag
 
 ME = Member(DaemonId(1), Incarnation(7))
 PEER = DaemonId(2)
@@ -31,6 +31,7 @@ class FakeNode:
 
     def __init__(self) -> None:
         self.me = ME
+        self.cluster = 1
         self.pause_us = 100_000
         self.at: Instant = NEVER
         self.heard: list[Any] = []
@@ -171,6 +172,18 @@ def test_a_flood_is_counted_and_becomes_few_records() -> None:
     assert len(rig.records) == 10 and received(rig) == []
     assert sum(record.value for record in rig.records) == 512
     rig.close()
+
+
+def test_noise_is_refused_by_the_node_only_as_often_as_it_is_told(rig: Rig) -> None:
+    """The rest is counted at sight."""
+    noise = bytes([WIRE_VERSION + 1]) + bytes(100)
+    for number in range(100):
+        rig.node.says = [Emit(Record(Kind.DROP, 0, *ME, reason="wire_version", value=1))]
+        rig.send(noise)
+        rig.turn()
+        assert rig.driver.drops == {"wire_version": number + 1}
+    assert len(received(rig)) == len(rig.records) == 7
+    assert sum(record.value for record in rig.records) == 64
 
 
 def test_a_challenge_is_answered_and_the_node_hears_nothing() -> None:
