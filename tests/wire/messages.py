@@ -63,6 +63,7 @@ from antiphon.wire.ring import (
     ORIGIN,
     OWN,
     PACKET_OVERHEAD,
+    REPORTS,
     SELF_DISCARD,
     ForeignPieces,
     Piece,
@@ -118,6 +119,8 @@ def encode_ring(packet: RingPacket) -> bytes:
     head = Envelope(CLUSTER, Member(packet.sender, packet.incarnation)).head(Tag.DATA)
     pieces = [pack_piece(piece) for piece in packet.pieces]
     fixed = (head, pack_config(packet.config), packet.token_sequence, packet.link_sequence)
+    if packet.origin == REPORTS:
+        return pack_reports_packet(*fixed, packet.reports)
     if packet.origin == OWN:
         return pack_ring_packet(*fixed, pieces, packet.mask)
     body = b"".join(pieces)
@@ -128,14 +131,6 @@ def encode_ring(packet: RingPacket) -> bytes:
 def decode_ring(packet: bytes) -> RingPacket:
     _, sender, incarnation = open_header(packet, CLUSTER)
     return read_ring_packet(packet, sender, incarnation)
-
-
-def encode_reports(reports: tuple[StreamReport, ...]) -> bytes:
-    return pack_reports_packet(HEAD, pack_config(CONFIG), 70_000, 506, pack_reports(reports))
-
-
-def decode_reports(packet: bytes) -> tuple[StreamReport, ...]:
-    return read_reports(packet[decode_ring(packet).start :])
 
 
 def encode_object(value: Parcel | Report) -> bytes:
@@ -249,6 +244,8 @@ FULL_TOKEN = Token(
 REPORT = StreamReport(2, 300, 70_000, 70_001, 69_000, 1 << 20, (70_000, 0, 69_999))
 FOREIGN = ForeignPieces(2, OTHER, 0b101, b"pieces")
 
+REPORTED = pack_reports((REPORT,))
+RING_REPORTS = RingPacket(*ME, CONFIG, 70_000, 506, REPORTS, ME, 0, [], PACKET_OVERHEAD, REPORTED)
 EXAMPLES = (
     control("hurry", Hurry(CONFIG)),
     control("hello", HELLO),
@@ -281,7 +278,8 @@ EXAMPLES = (
     crossed("ring_masked", OWN, ME, 0b11, FAR_PIECE),
     crossed("ring_foreign", 3, OTHER, 0, WHOLE),
     crossed("ring_foreign_masked", 3, OTHER, 1 << 8 | 1, FAR_PIECE),
-    Example("ring_reports", (REPORT,), encode_reports, decode_reports),
+    Example("ring_reports", RING_REPORTS, encode_ring, decode_ring),
+    Example("reports", (REPORT,), pack_reports, read_reports),
     crossing("crossing_parcel", Parcel(CONFIG, True, FOREIGN)),
     crossing("crossing_loose_parcel", Parcel(CONFIG, False, FOREIGN)),
     crossing("crossing_report", Report(CONFIG, REPORT)),

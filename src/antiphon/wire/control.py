@@ -397,6 +397,8 @@ def _check(message: PacketMessage) -> None:
         case RecoveryData():
             check_order(message.service, message.order)
             check_reach(message.service, message.order[0], message.early_pasts, message.reach)
+            if any(segment == message.segment for segment, _ in message.early_pasts):
+                raise DecodeError("bad_field", "a stream is not another than itself")
             if not message.number or message.index >= message.fragments:
                 raise DecodeError("bad_field", "a fragment outside of its bundle")
         case Propose(parts=parts, weights=weights):

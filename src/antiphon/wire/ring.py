@@ -108,7 +108,10 @@ class RingPacket(msgspec.Struct, gc=False):
 
     pieces: list[Piece]
     start: int
-    """Where the pieces, or the reports, begin in the packet."""
+    """Where the pieces begin in the packet."""
+
+    reports: bytes = b""
+    """In their place: what leaders say of their streams (crossing.py)."""
 
 
 class Token(msgspec.Struct, gc=False):
@@ -231,8 +234,8 @@ def read_ring_packet(packet: bytes, sender: DaemonId, incarnation: Incarnation) 
             raise DecodeError("cut_short", "inside a packet's origin")
         author = Member(*ORIGIN.unpack_from(packet, at))
         at += ORIGIN.size
-    if origin == REPORTS and mask:
-        raise DecodeError("not_canonical", "reports are for the ring alone")
+    if origin == REPORTS and (mask or not link_sequence):
+        raise DecodeError("not_canonical", "reports are for the ring alone, and not lost")
     pieces = [] if origin == REPORTS else read_pieces(packet, at, link_sequence != 0)
     return RingPacket(
         sender,
@@ -245,6 +248,7 @@ def read_ring_packet(packet: bytes, sender: DaemonId, incarnation: Incarnation) 
         mask,
         pieces,
         at,
+        packet[at:] if origin == REPORTS else b"",
     )
 
 

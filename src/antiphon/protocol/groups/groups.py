@@ -400,14 +400,15 @@ class Groups:
 
     def _in_same_view(self, bundle: Bundle, groups: tuple[GroupName, ...]) -> tuple[GroupName, ...]:
         """An unreliable message waits for no view: where its sender was in another one than
-        we are, it is lost."""
+        we are, it is lost. So it is if that holds for one of several groups: a session that
+        gets it by another could not tell that it is in none of the view it has of this one."""
         after = bundle.after_change
-        return tuple(
-            name
-            for name in groups
-            if name in self._private
+        same = all(
+            name in self._private
             or self._directory.groups[name].changed_at <= after <= self._last_change
+            for name in groups
         )
+        return groups if same else ()
 
     # Configurations.
 

@@ -51,11 +51,11 @@ class Abroad:
 
     # What comes.
 
-    def hear_packet(self, now: Instant, packet: RingPacket, raw: bytes) -> str | list[Word]:
+    def hear_packet(self, now: Instant, packet: RingPacket) -> str | list[Word]:
         """On the ring, from our leader."""
         if packet.origin == REPORTS:
             try:
-                reports = read_reports(raw[packet.start :])
+                reports = read_reports(packet.reports)
             except DecodeError as error:
                 return error.reason
             for report in reports:

@@ -221,7 +221,7 @@ class Ring:
         if not self._window.store(link, raw):
             return "duplicate"
         if packet.origin != OWN:
-            return self._hear_foreign(now, packet, raw)
+            return self._hear_foreign(now, packet)
         if self.abroad is not None:
             effects += self.abroad.sent(True, sender, packet.mask, raw[packet.start :])
         for piece in packet.pieces:
@@ -232,10 +232,10 @@ class Ring:
         self._deliver(effects)
         return effects
 
-    def _hear_foreign(self, now: Instant, packet: RingPacket, raw: bytes) -> str | list[Word]:
+    def _hear_foreign(self, now: Instant, packet: RingPacket) -> str | list[Word]:
         if self.abroad is None or packet.sender != self._leader:
             return "unknown_segment"
-        return self._after_abroad(now, self.abroad.hear_packet(now, packet, raw))
+        return self._after_abroad(now, self.abroad.hear_packet(now, packet))
 
     def arrive(self, now: Instant, brought: Parcel | Report) -> str | list[Word]:
         """An object came over a link."""
@@ -287,7 +287,7 @@ class Ring:
         if sent <= self._token_seen - TOKEN_LIFE:
             return "too_late"
         if packet.origin != OWN:
-            return self._hear_foreign(now, packet, raw)
+            return self._hear_foreign(now, packet)
         effects: list[Word] = []
         if self.abroad is not None:
             effects += self.abroad.sent(False, sender, packet.mask, raw[packet.start :])

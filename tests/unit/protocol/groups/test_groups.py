@@ -264,6 +264,22 @@ def test_an_unreliable_message_of_another_view_is_lost() -> None:
     assert hall.payloads(11) == [b"in time", b"late"], "its sender had that view"
 
 
+def test_an_unreliable_message_is_lost_if_one_of_its_views_is_another() -> None:
+    """D2: a session that got it by the other group would take it for one of both."""
+    hall = hall_of(11, 21)
+    hall.join(11, "beta")
+    between = HALL_STATES + 3
+    hall.open(12)
+    hall.join(12, "alpha")
+    late = Bundle(member(2), 21, 1, 1, Service.UNRELIABLE, body=b"", after_change=between)
+    late.body = pack_body((("alpha", "beta"),), (0,), (0,), (b"late",))
+    hall.daemons[1].tell(Delivered(late, False))
+    assert hall.payloads(11) == []
+    late.body = pack_body((("beta",),), (0,), (0,), (b"beta only",))
+    hall.daemons[1].tell(Delivered(late, False))
+    assert hall.payloads(11) == [b"beta only"]
+
+
 # Configurations.
 
 

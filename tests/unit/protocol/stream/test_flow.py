@@ -6,7 +6,7 @@ from typing import Any
 from antiphon.core.effects import Broadcast
 from antiphon.core.ids import DaemonId
 from antiphon.core.service import Service
-from antiphon.protocol.stream.ring import BLOCKED_WINDOW, RECEIVE_FAILURE
+from antiphon.protocol.stream.watch import BLOCKED_WINDOW, RECEIVE_FAILURE
 from antiphon.wire.ring import Token
 from tests.unit.protocol.stream.bench import (
     SETTINGS,
