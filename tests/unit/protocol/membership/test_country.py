@@ -71,7 +71,7 @@ def test_a_daemon_that_dies_in_a_segment_is_left_out_without_waiting_for_reports
 
 
 def test_a_pair_of_sites_that_cannot_talk_excludes_nobody() -> None:
-    """SP-200: they are routed around before anyone is left out; attempts are relayed."""
+    """They are routed around before anyone is left out; attempts are relayed."""
     country = formed(2, 2, 2)
     epoch = country.alive()[0].installed.id.epoch
     country.cut(country.sites[0], country.sites[1])

@@ -28,7 +28,7 @@ def component(made: Reports) -> list[int]:
 
 
 def test_an_edge_needs_the_word_of_both() -> None:
-    """X-02: a one-way link is none."""
+    """A one-way link is none."""
     made = reports(report(ONE, TWO), report(TWO))
     assert component(made) == [1] and made.edges() == []
     assert made.add(1, report(TWO, ONE, number=2))
