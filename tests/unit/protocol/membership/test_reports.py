@@ -47,7 +47,7 @@ def test_who_is_reached_over_others_belongs_to_the_component() -> None:
     """Where not all hear all nobody is left out while a way exists."""
     made = reports(report(ONE, TWO), report(TWO, ONE, THREE), report(THREE, TWO), report(FOUR))
     assert component(made) == [1, 2, 3]
-    assert made.neighbours(ONE.daemon) == {2}
+    assert made.edges() == [(1, 2), (2, 1), (2, 3), (3, 2)]
     assert [one.leader.daemon for one in made.reached_without({TWO.daemon})] == [1]
 
 
