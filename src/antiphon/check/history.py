@@ -64,7 +64,10 @@ class ConfigStay:
 
 
 class Daemon:
-    __slots__ = ("member", "started", "stopped", "stays", "within", "deliveries", "delivered")
+    __slots__ = (
+        *("member", "started", "stopped", "stays", "within"),
+        *("deliveries", "delivered", "spared"),
+    )
 
     def __init__(self, member: Member) -> None:
         self.member = member
@@ -75,6 +78,8 @@ class Daemon:
         """Its stay in each configuration; the first one if there are several."""
         self.deliveries: list[Event] = []
         self.delivered = 0
+        self.spared = 0
+        """Messages that were not for it: nobody there wanted them when they were stamped."""
 
     @property
     def up(self) -> bool:

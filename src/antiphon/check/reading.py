@@ -313,6 +313,11 @@ class Reading:
             sender = self.sessions.get(piece.origin)
             if sender is not None and piece.discarded:
                 sender.discards |= piece.bit
+            if piece.send is not None and piece.send.members:
+                wanted = set(piece.send.members)
+                for daemon in self.daemons.values():
+                    if daemon.member not in wanted:
+                        daemon.spared |= piece.bit
 
     def _sum_up(self) -> None:
         for daemon in self.daemons.values():

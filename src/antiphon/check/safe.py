@@ -48,11 +48,11 @@ def _safe_in_configuration(reading: Reading, stays: list[ConfigStay], findings: 
                 owed[member] = owed.get(member, 0) | mask
     for member, mask in owed.items():
         daemon = reading.daemons.get(member)
-        if daemon is None or not mask & ~daemon.delivered:
+        if daemon is None or not mask & ~daemon.delivered & ~daemon.spared:
             continue
         here = daemon.within.get(stays[0].config)
         if (here.owes(reading.ended)) if here is not None else (reading.ended and daemon.up):
-            missing = mask & ~daemon.delivered
+            missing = mask & ~daemon.delivered & ~daemon.spared
             piece = reading.chosen(missing)[0]
             told = f"{daemon} does not deliver {piece}, which {_witness(stays, piece)}"
             when = here.next.position if here is not None and here.next else reading.end

@@ -84,7 +84,7 @@ def _together_in_configurations(reading: Reading, findings: Findings) -> None:
         for stay in stays:
             everything |= stay.mask & reliable
         for stay in stays:
-            missing = everything & ~stay.mask
+            missing = everything & ~stay.mask & ~stay.daemon.spared
             for promise, piece in _examples(reading, missing):
                 witness = next(other for other in stays if other.mask & piece.bit)
                 _report_configuration(promise, stay, witness, piece, missing, findings)

@@ -115,7 +115,7 @@ def _holes_at_daemon(
     Whatever precedes an earlier delivery of this daemon precedes its last one too; so if the
     last one has no hole, none has.
     """
-    delivered = stay.daemon.delivered
+    delivered = stay.daemon.delivered | stay.daemon.spared
     comrades = reading.sent_by(stay.comrades or ())
     last_regular, last = _last_of(stay.events)
     holes = befores.get(last_regular, 0) & ~delivered

@@ -256,6 +256,25 @@ class Arrived(Word):
     data: bytes
 
 
+class Neighbours(Word):
+    """stream -> links: whom I lead my segment to; `birth` names the links for ever."""
+
+    birth: int
+    peers: tuple[Member, ...]
+
+
+class LinkDead(Word):
+    """links -> membership: nothing more goes to this neighbour (SP-152 to SP-154).
+
+    requests    this end asked for an object again and again
+    nacks       the other end did
+    silence     the other end answers no probe
+    """
+
+    peer: Member
+    reason: str
+
+
 class SubmitState(Word):
     """groups -> stream: my part of the group state for the new configuration, before all else."""
 
@@ -278,7 +297,7 @@ class Taken(Word):
 class Stamped(Word):
     """stream -> groups: what was stamped just now, after everything delivered before it."""
 
-    config: ConfigId
+    config: Configuration
     bundle: Bundle
 
 
@@ -398,13 +417,6 @@ class Settled(Word):
     """groups -> stream: the group state is common; clients' bundles may be stamped."""
 
     config: ConfigId
-
-
-class LinkDead(Word):
-    """links -> membership: what was sent to this leader may be lost."""
-
-    peer: DaemonId
-    reason: str
 
 
 class Trouble(Word):

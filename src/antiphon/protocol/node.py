@@ -22,6 +22,7 @@ from antiphon.core.effects import (
     Emit,
     Evidence,
     Forget,
+    Forward,
     Freeze,
     GroupDaemons,
     Holdings,
@@ -31,6 +32,7 @@ from antiphon.core.effects import (
     Leave,
     LinkDead,
     Multicast,
+    Neighbours,
     Persisted,
     Progress,
     Received,
@@ -52,6 +54,7 @@ from antiphon.core.ids import Member
 from antiphon.core.machine import NEVER, WAKEUP, Instant, Machine, Wakeup
 from antiphon.core.trace import Kind, Record
 from antiphon.protocol.groups.groups import Groups
+from antiphon.protocol.links.links import Links
 from antiphon.protocol.membership.membership import Membership
 from antiphon.protocol.membership.routes import forward
 from antiphon.protocol.presets import NodeSettings
@@ -59,8 +62,9 @@ from antiphon.protocol.sessions.sessions import Sessions
 from antiphon.protocol.sessions.settings import STRONG
 from antiphon.protocol.stream.stream import Stream
 from antiphon.wire.control import Relayed, read_control
-from antiphon.wire.heard import Heard, HeardPacket, HeardToken
-from antiphon.wire.packet import TAG_AT, Envelope, Tag, open_header
+from antiphon.wire.heard import Heard, HeardLink, HeardPacket, HeardToken
+from antiphon.wire.link import read_link_packet
+from antiphon.wire.packet import HEADER_BYTES, TAG_AT, Envelope, Tag, open_header
 from antiphon.wire.ring import read_ring_packet, read_token
 
 STEPS_MAX = 1_000_000
@@ -100,27 +104,20 @@ class Node:
             me, settings.membership, envelope, rng, settings.sites, settings.weights
         )
         self.stream = Stream(me, settings.stream, envelope, settings.level)
+        self.links = Links(me, settings.hop, envelope)
         self.groups = Groups(me, settings.level)
         self._profiles: dict[str, Machine] = {STRONG: self.groups, **(profiles or {})}
         names = tuple(sorted(self._profiles))
         self.sessions = Sessions(me, settings.sessions, names, settings.level)
-        self._timed: list[Machine] = [self.membership, self.stream, *(profiles or {}).values()]
+        own: list[Machine] = [self.membership, self.stream, self.links]
+        self._timed = [*own, *(profiles or {}).values()]
         self._deadline: Instant = NEVER
         self._routes: dict[type, Machine] = {
             **dict.fromkeys(
-                (
-                    Submit,
-                    SubmitState,
-                    Settled,
-                    Forget,
-                    Freeze,
-                    Recover,
-                    Install,
-                    GroupDaemons,
-                    Arrived,
-                ),
-                self.stream,
+                (Submit, SubmitState, Settled, Forget, Freeze, Recover, Install), self.stream
             ),
+            **dict.fromkeys((GroupDaemons, Arrived), self.stream),
+            **dict.fromkeys((Forward, Neighbours), self.links),
             **dict.fromkeys((Holdings, Progress, Recovered, Evidence, Trouble), self.membership),
             LinkDead: self.membership,
             **dict.fromkeys((Delivered, Stamped, Transitional, Installed), self.groups),
@@ -153,6 +150,7 @@ class Node:
         if late > self.pause_us:
             self.membership.skip(now, late)
             self.stream.skip(late)
+            self.links.skip(late)
             self._renew_deadline()
         if isinstance(event, Received):
             return self._receive(now, event.packet)
@@ -202,6 +200,10 @@ class Node:
         if tag == Tag.TOKEN:
             config, token = read_token(packet)
             return self.stream, HeardToken(sender, config, token)
+        if tag == Tag.LINK:
+            return self.links, HeardLink(read_link_packet(packet, *sender))
+        if tag == Tag.LOOSE:
+            return self.stream, Arrived(sender, packet[HEADER_BYTES:])
         if tag == Tag.DATA:
             ring_packet = read_ring_packet(packet, *sender)
             return self.stream, HeardPacket(ring_packet, packet)

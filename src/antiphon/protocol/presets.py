@@ -6,6 +6,7 @@ from antiphon.core.errors import ConfigError
 from antiphon.core.ids import DaemonId
 from antiphon.core.machine import MILLISECOND, SECOND
 from antiphon.core.trace import Level
+from antiphon.protocol.links.settings import HopSettings
 from antiphon.protocol.membership.settings import MembershipSettings
 from antiphon.protocol.sessions.settings import SessionSettings
 from antiphon.protocol.stream.settings import StreamSettings
@@ -33,6 +34,7 @@ class NodeSettings:
     stream: StreamSettings = field(default_factory=StreamSettings)
     membership: MembershipSettings = field(default_factory=MembershipSettings)
     sessions: SessionSettings = field(default_factory=SessionSettings)
+    hop: HopSettings = field(default_factory=HopSettings)
 
     def __post_init__(self) -> None:
         if self.pause_us >= self.stream.token_loss_us:

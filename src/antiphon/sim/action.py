@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from antiphon.core.service import Service
-from antiphon.sim.notation import Link, Tokens, read_time, write_time
+from antiphon.sim.notation import Link, Tokens, read_time, write_parts, write_time
+from antiphon.sim.places import Place
 from antiphon.wire.packet import Tag
 
 JUNK = ("garbage", "other-cluster", "other-version", "old")
@@ -23,7 +24,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     # Links.
     "cut": ("sides",),
     "domains": ("sides",),
-    "heal": (),
+    "heal": ("link?",),
     "oneway": ("link",),
     "break": ("link",),
     "loss": ("chance", "duration", "link?"),
@@ -69,12 +70,12 @@ class Action:
     """What to do: a verb of VERBS and the fields that its row names."""
 
     verb: str
-    host: int = 0
+    host: Place = 0
     slot: int = 0
     """Of a session at `host`."""
 
     link: Link = EVERY_LINK
-    sides: tuple[tuple[int, ...], ...] = ()
+    sides: tuple[tuple[Place, ...], ...] = ()
     duration: int = 0
     shift: int = 0
     chance: float = 0.0
@@ -99,9 +100,9 @@ class Action:
         return " ".join(words)
 
     @property
-    def hosts(self) -> set[int]:
-        """Every daemon it names."""
-        named = {host for side in self.sides for host in side}
+    def places(self) -> set[Place]:
+        """All that it names."""
+        named = {place for side in self.sides for place in side}
         return (named | {self.host, self.link.source, self.link.target}) - {0}
 
 
@@ -160,7 +161,7 @@ def _read_size(tokens: Tokens) -> dict[str, Any]:
 
 
 READERS: dict[str, Callable[[Tokens], dict[str, Any]]] = {
-    "host": lambda tokens: {"host": tokens.host(any_allowed=False)},
+    "host": lambda tokens: {"host": tokens.place(any_allowed=False)},
     "link": lambda tokens: {"link": tokens.link()},
     "sides": lambda tokens: {"sides": tokens.sides()},
     "duration": lambda tokens: {"duration": read_time(tokens, tokens.next("a duration"))},
@@ -180,7 +181,7 @@ READERS: dict[str, Callable[[Tokens], dict[str, Any]]] = {
 WRITERS: dict[str, Callable[[Action], str]] = {
     "host": lambda action: str(action.host),
     "link": lambda action: str(action.link),
-    "sides": lambda action: " | ".join(" ".join(map(str, side)) for side in action.sides),
+    "sides": lambda action: write_parts(action.sides),
     "duration": lambda action: write_time(action.duration),
     "shift": lambda action: write_time(action.shift, signed=True),
     "chance": lambda action: repr(action.chance),

@@ -144,7 +144,8 @@ class Engine:
 
     def _perform(self, host: Host, effects: Sequence[Any]) -> None:
         now = self.now
-        transmit = self.network.transmit
+        network = self.network
+        transmit = network.transmit
         node = host.node
         for effect in effects:
             kind = type(effect)
@@ -162,7 +163,7 @@ class Engine:
                 for link in host.broadcast:
                     transmit(now, link, received)
             elif kind is Send:
-                way = host.link_to.get(effect.to)
+                way = host.link_to.get(effect.to) or network.first_link(host, effect.to)
                 if way is not None:
                     transmit(now, way, Received(effect.packet))
             elif kind is Notify:

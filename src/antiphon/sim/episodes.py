@@ -28,7 +28,7 @@ from antiphon.sim.nuisances import (
     targeted_loss,
     wrong_requests,
 )
-from antiphon.sim.stage import Episode
+from antiphon.sim.stage import Episode, Repertoire
 from antiphon.sim.upheavals import (
     burst,
     clock_back,
@@ -71,7 +71,6 @@ CHANGES: tuple[Episode, ...] = (
     uneven,  # twice: what is delivered in a change is what a change is about
     another_leader,  # again: few other ways lead to its corners
 )
-"""Those after which there is another configuration."""
 
 NUISANCES: tuple[Episode, ...] = (
     pause,
@@ -88,7 +87,6 @@ NUISANCES: tuple[Episode, ...] = (
     stuck_client,
     wrong_requests,
 )
-"""Those that a configuration may survive."""
 
 PATIENCE_US: dict[Episode, int] = {
     hole: 1_600 * MILLISECOND,
@@ -97,7 +95,8 @@ PATIENCE_US: dict[Episode, int] = {
     clogged: 2_200 * MILLISECOND,
     left_in_doubt: 2_000 * MILLISECOND,
 }
-"""These show only if nothing else happens for a while."""
 
 REPEATING: tuple[Episode, ...] = (lost_for_ever, clogged, multicast_only_near)
 """Somebody does not get a packet, however often it is repeated."""
+
+ONE_SITE = Repertoire(CHANGES, NUISANCES, PATIENCE_US)

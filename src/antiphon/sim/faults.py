@@ -13,18 +13,15 @@ from antiphon.core.ids import DaemonId
 from antiphon.core.machine import NEVER
 from antiphon.core.trace import Kind, Record
 from antiphon.sim.action import LINK_VERBS, SESSION_VERBS, Action
+from antiphon.sim.damage import garbage, of_another_cluster, of_another_version
 from antiphon.sim.engine import Bug
+from antiphon.sim.gates import Ways
 from antiphon.sim.host import Host
-from antiphon.sim.network import (
-    ANY_TIMES,
-    Filter,
-    Link,
-    garbage,
-    of_another_cluster,
-    of_another_version,
-)
+from antiphon.sim.link import ANY_TIMES, Filter
+from antiphon.sim.places import Lead, rank
 from antiphon.sim.script import Script, Step, Trigger
 from antiphon.sim.session import Session
+from antiphon.sim.whereabouts import sides, ways
 from antiphon.sim.workload import make_random_app
 from antiphon.sim.world import MakeApp, MakeNode, MakeStoredNode, World, make_listener
 from antiphon.wire.packet import Tag
@@ -112,6 +109,8 @@ def make_world(
         daemons=script.daemons,
         sessions=script.sessions,
         network=script.network,
+        sites=script.sites,
+        far=script.far,
         disk=script.disk,
         make_app=make_app or make_listener,
         make_stored_node=make_stored_node,
@@ -135,7 +134,7 @@ def arm(world: World, step: Step) -> None:
 
 
 def _triggered(world: World, step: Step, trigger: Trigger, record: Record) -> bool:
-    if trigger.host not in (0, record.node):
+    if trigger.host and record.node not in world.atlas.daemons(trigger.host, world.runs):
         return False
     if trigger.reason and trigger.reason != record.reason:
         return False
@@ -154,114 +153,117 @@ def _perform_late(world: World, step: Step, quiets: int) -> None:
 
 
 def perform(world: World, action: Action, text: str = "") -> None:
-    """Do it now; `text` is what the record says."""
+    """Do it now; `text` is what the record says, with who leads where that is named."""
     if action.verb not in SESSION_VERBS:
-        world.write(Kind.FAULT, reason=text or str(action))
+        leads = sorted((each for each in action.places if isinstance(each, Lead)), key=rank)
+        who = [f"{lead}={world.atlas.lead(lead.number, world.runs) or 'none'}" for lead in leads]
+        world.write(Kind.FAULT, reason=text or str(action), detail=" ".join(who))
     PERFORMERS[action.verb](world, action)
 
 
 # Hosts.
 
 
-def _host(world: World, action: Action) -> Host:
-    return world.hosts[DaemonId(action.host)]
+def _hosts(world: World, action: Action) -> list[Host]:
+    return [world.hosts[daemon] for daemon in world.atlas.daemons(action.host, world.runs)]
 
 
 def _crash(world: World, action: Action) -> None:
-    world.crash(_host(world, action))
+    for host in _hosts(world, action):
+        world.crash(host)
 
 
 def _stop(world: World, action: Action) -> None:
-    world.leave(_host(world, action))
+    for host in _hosts(world, action):
+        world.leave(host)
 
 
 def _die(world: World, action: Action) -> None:
-    world.crash(_host(world, action))
-    _host(world, action).dead = True
+    for host in _hosts(world, action):
+        world.crash(host)
+        host.dead = True
 
 
 def _restart(world: World, action: Action) -> None:
-    world.start(_host(world, action))
+    for host in _hosts(world, action):
+        world.start(host)
 
 
 def _pause(world: World, action: Action) -> None:
+    for host in _hosts(world, action):
+        _pause_one(world, host, action.duration)
+
+
+def _pause_one(world: World, host: Host, duration: int) -> None:
     """Pauses that overlap are one pause, to the end of the last."""
-    host = _host(world, action)
     life = host.life
-    host.paused_until = max(host.paused_until, world.now + action.duration)
+    host.paused_until = max(host.paused_until, world.now + duration)
     world.pause(host)
 
     def resume() -> None:
         if host.life == life and world.now >= host.paused_until:
             world.resume(host)
 
-    world.call_at(world.now + action.duration, resume)
+    world.call_at(world.now + duration, resume)
 
 
 def _slow(world: World, action: Action) -> None:
-    _host(world, action).cost = action.duration
+    for host in _hosts(world, action):
+        host.cost = action.duration
 
 
 def _clock(world: World, action: Action) -> None:
-    _host(world, action).wall_offset_ms += action.shift // 1_000
+    for host in _hosts(world, action):
+        host.wall_offset_ms += action.shift // 1_000
 
 
 def _jump(world: World, action: Action) -> None:
-    world.jump(_host(world, action), action.shift)
+    for host in _hosts(world, action):
+        world.jump(host, action.shift)
 
 
 # Links.
 
 
-def _links(world: World, action: Action) -> list[Link]:
-    link = action.link
-    source = DaemonId(link.source) if link.source else None
-    target = DaemonId(link.target) if link.target else None
-    found = world.network.links(source, target)
-    if link.both:
-        found += world.network.links(target, source)
-    return found
-
-
-def _sides(action: Action) -> list[list[DaemonId]]:
-    return [[DaemonId(host) for host in side] for side in action.sides]
+def _ways(world: World, action: Action) -> Ways:
+    return ways(action, world.atlas, world.runs)
 
 
 def _cut(world: World, action: Action) -> None:
-    world.network.cut(_sides(action))
+    world.network.cut(sides(action, world.atlas, world.runs))
 
 
 def _domains(world: World, action: Action) -> None:
-    world.network.set_domains(_sides(action))
+    world.network.set_domains(sides(action, world.atlas, world.runs))
 
 
 def _heal(world: World, action: Action) -> None:
-    world.network.heal()
+    world.network.heal(_ways(world, action))
 
 
 def _oneway(world: World, action: Action) -> None:
-    world.network.close(_links(world, action))
+    world.network.close(_ways(world, action))
 
 
 def _break(world: World, action: Action) -> None:
-    world.network.break_for_ever(_links(world, action))
+    world.network.break_for_ever(_ways(world, action))
 
 
 def _storm(world: World, action: Action) -> None:
     amount: Any = action.shift if action.verb == "delay" else action.chance
-    storm = world.network.start_storm(action.verb, amount, _links(world, action))
+    storm = world.network.start_storm(action.verb, amount, _ways(world, action))
     world.call_at(world.now + action.duration, partial(world.network.end_storm, storm))
 
 
 def _drop(world: World, action: Action) -> None:
     times = action.times or (ANY_TIMES if action.until else 1)
     filter = Filter(action.tag, times, action.until or NEVER)
-    world.network.add_filter(filter, _links(world, action))
+    world.network.add_filter(filter, _ways(world, action))
 
 
 def _lose_for_ever(world: World, action: Action) -> None:
     filter = Filter(Tag.DATA, action.times or 1, NEVER, for_ever=True)
-    world.network.add_filter(filter, _links(world, action))
+    world.network.add_filter(filter, _ways(world, action))
 
 
 JUNK_MAKERS: dict[str, Callable[[bytes, Random], bytes]] = {
@@ -274,18 +276,23 @@ JUNK_MAKERS: dict[str, Callable[[bytes, Random], bytes]] = {
 
 def _inject(world: World, action: Action) -> None:
     """Variations of a packet that the source has sent; before it sent any, nothing."""
-    for link in _links(world, action):
+    for link in world.network.links(_ways(world, action)):
         sample = link.source.oldest if action.junk == "old" else link.source.sample
         for _ in range((action.times or 1) if sample else 0):
             packet = JUNK_MAKERS[action.junk](sample, world.rng)
-            world.network.inject(world.now, link.source.id, link.target.id, packet)
+            world.network.inject(world.now, link, packet)
 
 
 # Sessions. What a closed session should do is not done, as with a process that is gone.
 
 
+def _daemon(action: Action) -> DaemonId:
+    assert isinstance(action.host, int), "sessions are named by number"
+    return DaemonId(action.host)
+
+
 def _session(world: World, action: Action) -> Session | None:
-    return world.session(DaemonId(action.host), action.slot)
+    return world.session(_daemon(action), action.slot)
 
 
 def _join(world: World, action: Action) -> None:
@@ -319,7 +326,7 @@ def _disconnect(world: World, action: Action) -> None:
 
 
 def _reconnect(world: World, action: Action) -> None:
-    world.open(_host(world, action), action.slot)
+    world.open(world.hosts[_daemon(action)], action.slot)
 
 
 def _stall(world: World, action: Action) -> None:

@@ -14,7 +14,7 @@ from antiphon.sim.disk import Disk
 from antiphon.wire.packet import Tag
 
 if TYPE_CHECKING:
-    from antiphon.sim.network import Link
+    from antiphon.sim.link import Link
     from antiphon.sim.session import Session
 
 WALL_START_MS = 1_700_000_000_000

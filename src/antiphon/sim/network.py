@@ -1,40 +1,35 @@
-"""The simulated network: one link per ordered pair of hosts, and what can go wrong on it.
+"""The simulated network: a link for each ordered pair of hosts, and what can go wrong on it.
 
-A link is first in, first out unless it reorders. Damage is done only to the parts of a
-packet that its reader can judge: whole payloads are guarded by the transport's checksum,
-so a payload that changed on its way does not exist here either.
+Hosts stand at sites. Multicast stays inside a site, and links between two sites are as the
+settings of that pair say. A link is made when it is first used: until then only rules are
+kept for it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import heappush
+from itertools import combinations
 from random import Random
 from typing import Any
 
 from antiphon.core.effects import Received
 from antiphon.core.ids import DaemonId
+from antiphon.core.machine import MILLISECOND
+from antiphon.sim.damage import damaged
+from antiphon.sim.gates import EVERY_WAY, Gates, Ways
 from antiphon.sim.host import Host
-from antiphon.wire.packet import CONFIG_BYTES, HEADER_BYTES, Tag
+from antiphon.sim.link import Filter, Link, Storm
+from antiphon.sim.places import Atlas
 
 ARRIVE = 0
 """Kind of a heap entry: a packet reaches a host."""
 
-LOOPBACK_US = 20
 REORDER_US = 4_000
 """A packet that is overtaken comes up to so much later."""
 
 DUPLICATE_US = 2_000
 QUEUE_US = 50_000
 """What would wait longer for the line than this is dropped, as a full interface would."""
-
-ANY_TIMES = -1
-CLUSTER_FIELD = slice(2, 10)
-
-SEED_TAGS = tuple(tag for tag in Tag if tag <= Tag.RECOVERY_DATA)
-"""What seeds draw from when they lose or forge packets: with one more, each would give another
-run. Those that came later are for scripts only."""
-SMALLEST_BYTES = HEADER_BYTES + CONFIG_BYTES + 16
-"""Shorter than every data packet: what is cut below this is refused by all."""
 
 Entry = tuple[int, int, int, Any, Any]
 """Time, counter, kind, target, item. The counter keeps equal times in order."""
@@ -54,119 +49,68 @@ class NetworkSettings:
     """Bits in a second; 0 is no limit."""
 
 
-class Filter:
-    """Drops chosen packets: the next `times` of a tag, or some contents for ever."""
+FAR = NetworkSettings(latency_us=20 * MILLISECOND, jitter_us=2 * MILLISECOND)
+"""Between two sites of which nothing else is said."""
 
-    __slots__ = ("tag", "times", "until", "for_ever", "victims")
+Far = Mapping[tuple[int, int], NetworkSettings]
+"""What links are like from one site to another, by their numbers."""
 
-    def __init__(self, tag: int, times: int, until: int, for_ever: bool = False) -> None:
-        self.tag = tag
-        self.times = times
-        self.until = until
-        self.for_ever = for_ever
-        self.victims: set[bytes] = set()
-
-    def drops(self, now: int, packet: bytes) -> bool:
-        if packet[1] != self.tag or now >= self.until:
-            return False
-        if self.for_ever:
-            return self._is_victim(packet)
-        if self.times == 0:
-            return False
-        if self.times > 0:
-            self.times -= 1
-        return True
-
-    def spent(self, now: int) -> bool:
-        return not self.for_ever and (self.times == 0 or now >= self.until)
-
-    def _is_victim(self, packet: bytes) -> bool:
-        """Every copy of a ring packet has its configuration and its link sequence, whoever
-        repeats it and in whichever visit of the token."""
-        link_sequence = packet[SMALLEST_BYTES - 8 : SMALLEST_BYTES]
-        content = packet[HEADER_BYTES : HEADER_BYTES + CONFIG_BYTES] + link_sequence
-        if content in self.victims:
-            return True
-        if self.times == 0 or not any(link_sequence):
-            return False
-        self.times -= 1
-        self.victims.add(content)
-        return True
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Storm:
-    """One property of some links is worse for a while."""
-
-    what: str
-    amount: float
-    links: frozenset["Link"]
-
-
-class Link:
-    """From one host to another. Fields that `Network.transmit` reads are kept ready."""
-
-    __slots__ = (
-        "source",
-        "target",
-        "latency",
-        "jitter",
-        "loss",
-        "duplicate",
-        "reorder",
-        "corrupt",
-        "byte_us",
-        "line_free",
-        "last_arrival",
-        "down",
-        "plain",
-        "cut",
-        "closed",
-        "broken",
-        "filters",
-    )
-
-    def __init__(self, source: Host, target: Host) -> None:
-        self.source = source
-        self.target = target
-        self.latency = LOOPBACK_US
-        self.jitter = 0
-        self.loss = self.duplicate = self.reorder = self.corrupt = 0.0
-        self.byte_us = 0.0
-        self.line_free = 0
-        self.last_arrival = 0
-        self.cut = False  # by a partition
-        self.closed = False  # in this direction, until healed
-        self.broken = False  # for ever
-        self.filters: list[Filter] = []
-        self.down = False
-        self.plain = True
-
-    def refresh(self) -> None:
-        """Derive what the fast path reads."""
-        self.down = self.cut or self.closed or self.broken
-        noise = self.loss or self.duplicate or self.reorder or self.corrupt or self.byte_us
-        self.plain = not noise and not self.filters
+Segments = list[list[DaemonId]]
 
 
 class Network:
     """All links of a world. What arrives waits in `heap`, with all else that will happen."""
 
-    def __init__(self, settings: NetworkSettings, hosts: list[Host], rng: Random) -> None:
+    def __init__(
+        self,
+        settings: NetworkSettings,
+        hosts: list[Host],
+        rng: Random,
+        atlas: Atlas,
+        far: Far | None = None,
+    ) -> None:
         self.settings = settings
         self.counter = 0
         self.heap: list[Entry] = []
         self._rng = rng
         self._random = rng.random
+        self._atlas = atlas
+        self._far = far or {}
+        self._gates = Gates()
         self._storms: list[Storm] = []
+        self._filters: list[tuple[Filter, Ways]] = []
         self._domains: dict[DaemonId, int] = {}
-        self._hosts = hosts
-        self._links = {(a.id, b.id): Link(a, b) for a in hosts for b in hosts}
-        for host in hosts:
-            host.link_to = {other.id: self._links[host.id, other.id] for other in hosts}
-        for link in self._links.values():
-            self._settle(link)
+        self._hosts = {host.id: host for host in hosts}
+        self._links: list[Link] = []
         self._set_broadcasts()
+
+    # Links.
+
+    def link(self, source: DaemonId, target: DaemonId) -> Link:
+        host = self._hosts[source]
+        found = host.link_to.get(target)
+        if found is None:
+            found = Link(host, self._hosts[target])
+            found.filters = [filter for filter, ways in self._filters if ways.cover(source, target)]
+            host.link_to[target] = found
+            self._links.append(found)
+            self._shut(found)
+            self._settle(found)
+        return found
+
+    def first_link(self, source: Host, target: DaemonId) -> Link | None:
+        """For a packet that goes there for the first time, if there is such a host."""
+        return self.link(source.id, target) if target in self._hosts else None
+
+    def links(self, ways: Ways) -> Iterator[Link]:
+        """Each of them, one direction after the other."""
+        for sources, targets in ((ways.sources, ways.targets), (ways.targets, ways.sources)):
+            for source in self._hosts if sources is None else sorted(sources):
+                for target in self._hosts if targets is None else sorted(targets):
+                    if source != target:
+                        yield self.link(source, target)
+            if not ways.both:
+                return
 
     # The way of a packet.
 
@@ -223,57 +167,47 @@ class Network:
             link.refresh()
         return dropped
 
-    def inject(self, now: int, source: DaemonId, target: DaemonId, packet: bytes) -> None:
+    def inject(self, now: int, link: Link, packet: bytes) -> None:
         """A packet from outside, whatever the state of the link."""
-        link = self._links[source, target]
         self._arrive(now + link.latency, link, Received(packet))
 
     # Faults.
 
-    def links(self, source: DaemonId | None, target: DaemonId | None) -> list[Link]:
-        """Those between two different hosts that fit; None fits all."""
-        return [
-            link
-            for (a, b), link in self._links.items()
-            if a != b and source in (None, a) and target in (None, b)
-        ]
-
     def cut(self, components: Iterable[Iterable[DaemonId]]) -> None:
         """Only hosts of one component reach each other; the unnamed are one component."""
-        side = {host: index for index, part in enumerate(components) for host in part}
-        for (a, b), link in self._links.items():
-            link.cut = side.get(a) != side.get(b)
-            link.refresh()
+        self._gates.cut(components)
+        self._shut_all()
 
-    def close(self, links: Iterable[Link]) -> None:
-        for link in links:
-            link.closed = True
-            link.refresh()
+    def close(self, ways: Ways) -> None:
+        self._gates.close(ways)
+        self._shut_all()
 
-    def break_for_ever(self, links: Iterable[Link]) -> None:
-        for link in links:
-            link.broken = True
-            link.refresh()
+    def break_for_ever(self, ways: Ways) -> None:
+        self._gates.break_for_ever(ways)
+        self._shut_all()
 
     def set_domains(self, domains: Iterable[Iterable[DaemonId]]) -> None:
         """Multicast reaches only hosts of the same domain; the unnamed are one domain."""
         self._domains = {host: index for index, part in enumerate(domains) for host in part}
         self._set_broadcasts()
 
-    def heal(self) -> None:
-        """End partitions, one-way cuts and multicast domains, but not what is broken."""
-        for link in self._links.values():
-            link.cut = link.closed = False
-            link.refresh()
-        self.set_domains([])
+    def heal(self, ways: Ways = EVERY_WAY) -> None:
+        """End partitions and closings there, but not what is broken; with all ways also
+        multicast domains."""
+        self._gates.heal(ways)
+        self._shut_all()
+        if ways.all:
+            self.set_domains([])
 
-    def add_filter(self, filter: Filter, links: Iterable[Link]) -> None:
-        for link in links:
-            link.filters.append(filter)
-            link.refresh()
+    def add_filter(self, filter: Filter, ways: Ways) -> None:
+        self._filters.append((filter, ways))
+        for link in self._links:
+            if ways.cover(link.source.id, link.target.id):
+                link.filters.append(filter)
+                link.refresh()
 
-    def start_storm(self, what: str, amount: float, links: Iterable[Link]) -> Storm:
-        storm = Storm(what, amount, frozenset(links))
+    def start_storm(self, what: str, amount: float, ways: Ways) -> Storm:
+        storm = Storm(what, amount, ways)
         self._storms.append(storm)
         self._settle_all()
         return storm
@@ -287,10 +221,11 @@ class Network:
         """End everything that may end: what is broken or lost for ever stays so, but nothing
         more is lost."""
         self._storms.clear()
-        for link in self._links.values():
+        self._filters = [(filter, ways) for filter, ways in self._filters if filter.victims]
+        for filter, _ in self._filters:
+            filter.times = 0
+        for link in self._links:
             link.filters = [filter for filter in link.filters if filter.victims]
-            for filter in link.filters:
-                filter.times = 0
         self._settle_all()
         self.heal()
 
@@ -298,80 +233,79 @@ class Network:
 
     def two_way(self, a: DaemonId, b: DaemonId) -> bool:
         """Both hear each other, by multicast too."""
-        if self._domains.get(a) != self._domains.get(b):
-            return False
-        return not (self._links[a, b].down or self._links[b, a].down)
+        return self._domains.get(a) == self._domains.get(b) and self._gates.joined(a, b)
 
-    def components(self, live: list[DaemonId]) -> Iterator[list[DaemonId]]:
-        """The live hosts, by two-way links."""
-        left = sorted(live)
-        while left:
-            found, reached = [], [left.pop(0)]
-            while reached:
-                host = reached.pop()
-                found.append(host)
-                near = [other for other in left if self.two_way(host, other)]
-                reached += near
-                left = [other for other in left if other not in near]
-            yield sorted(found)
+    def components(self, live: list[DaemonId]) -> Iterator[Segments]:
+        """The live hosts that can come together. Inside a site they must hear each other; sites
+        come together over edges, each between two who lead (the lowest), and those over
+        other sites. A site that is torn apart counts as several."""
+        segments: Segments = []
+        lives = frozenset(live)
+        for site in self._atlas.sites:
+            segments += _connected([host for host in site if host in lives], self.two_way)
+        by_leader = {segment[0]: segment for segment in segments}
+        if len(self._atlas.sites) == 1:
+            yield from ([segment] for segment in segments)
+        else:
+            for leaders in _connected(sorted(by_leader), self._gates.joined):
+                yield [by_leader[leader] for leader in leaders]
 
-    def is_clique(self, component: list[DaemonId]) -> bool:
-        return all(self.two_way(a, b) for a in component for b in component if a < b)
+    def is_clique(self, segment: list[DaemonId]) -> bool:
+        return all(self.two_way(a, b) for a, b in combinations(segment, 2))
+
+    def _shut_all(self) -> None:
+        for link in self._links:
+            self._shut(link)
+
+    def _shut(self, link: Link) -> None:
+        link.down = self._gates.shut(link.source.id, link.target.id)
 
     def _settle_all(self) -> None:
-        for link in self._links.values():
+        for link in self._links:
             self._settle(link)
 
     def _settle(self, link: Link) -> None:
         """The link as the settings and the storms over it have it."""
-        if link.source is link.target:
+        source, target = link.source.id, link.target.id
+        if source == target:
             return
-        ours = self.settings
+        pair = self._atlas.site_of[source], self._atlas.site_of[target]
+        ours = self.settings if pair[0] == pair[1] else self._far.get(pair, FAR)
         link.latency = ours.latency_us
         link.jitter = ours.jitter_us
         link.loss, link.duplicate = ours.loss, ours.duplicate
         link.reorder, link.corrupt = ours.reorder, ours.corrupt
         link.byte_us = 8_000_000 / ours.bandwidth_bits if ours.bandwidth_bits else 0.0
         for storm in self._storms:
-            if link in storm.links and storm.what == "delay":
-                link.latency += int(storm.amount)
-            elif link in storm.links:
-                setattr(link, storm.what, max(getattr(link, storm.what), storm.amount))
+            if storm.ways.cover(source, target):
+                if storm.what == "delay":
+                    link.latency += int(storm.amount)
+                else:
+                    setattr(link, storm.what, max(getattr(link, storm.what), storm.amount))
         link.refresh()
 
     def _set_broadcasts(self) -> None:
         domains = self._domains
-        for host in self._hosts:
-            host.broadcast = [
-                self._links[host.id, other.id]
-                for other in self._hosts
-                if other is not host and domains.get(host.id) == domains.get(other.id)
-            ]
+        for site in self._atlas.sites:
+            for host in site:
+                self._hosts[host].broadcast = [
+                    self.link(host, other)
+                    for other in site
+                    if other != host and domains.get(host) == domains.get(other)
+                ]
 
 
-def damaged(packet: bytes, rng: Random) -> bytes:
-    """A copy that its reader must refuse: cut short, or another version or cluster."""
-    way = rng.randrange(3)
-    if way == 0:
-        shorter = rng.randrange(1, min(len(packet), SMALLEST_BYTES))
-        return packet[:shorter]
-    at = 0 if way == 1 else rng.randrange(CLUSTER_FIELD.start, CLUSTER_FIELD.stop)
-    return packet[:at] + bytes([packet[at] ^ (1 << rng.randrange(8))]) + packet[at + 1 :]
-
-
-def of_another_cluster(packet: bytes, rng: Random) -> bytes:
-    mark = rng.randbytes(CLUSTER_FIELD.stop - CLUSTER_FIELD.start)
-    return packet[: CLUSTER_FIELD.start] + mark + packet[CLUSTER_FIELD.stop :]
-
-
-def of_another_version(packet: bytes, rng: Random) -> bytes:
-    return bytes([packet[0] ^ rng.randrange(1, 256)]) + packet[1:]
-
-
-def garbage(packet: bytes, rng: Random) -> bytes:
-    """Noise alone, or noise behind the head of a true packet."""
-    noise = rng.randbytes(rng.randrange(1, 200))
-    if rng.random() < 0.5:
-        return noise
-    tag = rng.choice(SEED_TAGS) if rng.random() < 0.8 else rng.randrange(256)
-    return packet[:1] + bytes([tag]) + packet[2:HEADER_BYTES] + noise
+def _connected(
+    hosts: list[DaemonId], joined: Callable[[DaemonId, DaemonId], bool]
+) -> Iterator[list[DaemonId]]:
+    """Those among whom there is a way, each list sorted, in the order of their first."""
+    left = sorted(hosts)
+    while left:
+        found, reached = [], [left.pop(0)]
+        while reached:
+            host = reached.pop()
+            found.append(host)
+            near = [other for other in left if joined(host, other)]
+            reached += near
+            left = [other for other in left if other not in near]
+        yield sorted(found)

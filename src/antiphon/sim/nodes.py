@@ -12,7 +12,11 @@ from antiphon.sim.world import MakeNode
 
 def make_nodes(script: Script, settings: NodeSettings = SIMULATION) -> MakeNode:
     """What makes the nodes of a script: all daemons know all daemons."""
-    ours = replace(settings, daemons=tuple(map(DaemonId, range(1, script.daemons + 1))))
+    ours = replace(
+        settings,
+        daemons=tuple(map(DaemonId, range(1, script.daemons + 1))),
+        sites=tuple(tuple(map(DaemonId, site)) for site in script.sites),
+    )
 
     def make(member: Member, rng: Random) -> Node:
         return Node(member, ours, rng)

@@ -1,29 +1,32 @@
-"""How scripts spell words, times, links and settings, read and written."""
+"""How scripts spell words, times, places, links and settings, read and written."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from typing import Any, NamedTuple, TypeVar
 
 from antiphon.core.errors import ConfigError
 from antiphon.core.machine import MILLISECOND, SECOND
+from antiphon.sim.places import ROLES, Place, rank
 
 UNITS = {"us": 1, "ms": MILLISECOND, "s": SECOND}
 BITS = {"bit": 1, "kbit": 1_000, "mbit": 1_000_000, "gbit": 1_000_000_000}
 TIME = re.compile(r"([+-]?)(\d+(?:\.\d+)?)(us|ms|s)")
+ROLE = re.compile(r"(site|lead)([1-9]\d*)")
 BANDWIDTH = re.compile(r"(\d+)(bit|kbit|mbit|gbit)")
 MICROSECONDS = "_us"
 BITS_IN_A_SECOND = "_bits"
 ANY = "*"
 
 Settings = TypeVar("Settings")
+Part = TypeVar("Part", bound=Place)
 
 
 class Link(NamedTuple):
-    """From one daemon to another, or both ways; daemon 0 is any."""
+    """From one place to another, or both ways; daemon 0 is any."""
 
-    source: int
-    target: int
+    source: Place
+    target: Place
     both: bool
 
     def __str__(self) -> str:
@@ -78,9 +81,16 @@ class Tokens:
             raise self.fault(f"{word!r} is no {what}", f"write a whole number from {least} on")
         return int(word)
 
-    def host(self, any_allowed: bool = True) -> int:
+    def host(self) -> int:
+        return self.integer("daemon", least=1)
+
+    def place(self, any_allowed: bool = True) -> Place:
         """0 for any."""
-        return 0 if any_allowed and self.skip(ANY) else self.integer("daemon", least=1)
+        match = ROLE.fullmatch(self.peek())
+        if match is not None:
+            self._at += 1
+            return ROLES[match[1]](int(match[2]))
+        return 0 if any_allowed and self.skip(ANY) else self.host()
 
     def session(self) -> tuple[int, int]:
         word = self.next("a session")
@@ -90,22 +100,29 @@ class Tokens:
         return int(match[1]), int(match[2])
 
     def link(self) -> Link:
-        source = self.host()
+        source = self.place()
         sign = self.choice("the sign of a link", (">", "-"))
-        return Link(source, self.host(), sign == "-")
+        return Link(source, self.place(), sign == "-")
 
-    def sides(self) -> tuple[tuple[int, ...], ...]:
+    def sides(self) -> tuple[tuple[Place, ...], ...]:
         """The rest of the line: `1 2 | 3 4`."""
-        parts: list[list[int]] = [[]]
+        return self._parts(lambda: self.place(any_allowed=False))
+
+    def sites(self) -> tuple[tuple[int, ...], ...]:
+        """The rest of the line, daemons only."""
+        return self._parts(self.host)
+
+    def _parts(self, read: Callable[[], Part]) -> tuple[tuple[Part, ...], ...]:
+        parts: list[list[Part]] = [[]]
         while not self.empty:
             if self.skip("|"):
                 parts.append([])
             else:
-                parts[-1].append(self.host(any_allowed=False))
-        named = [host for part in parts for host in part]
+                parts[-1].append(read())
+        named = [place for part in parts for place in part]
         if not all(parts) or len(set(named)) < len(named):
             raise self.fault("a side is empty or a daemon on two sides", "write '1 2 | 3'")
-        return tuple(tuple(sorted(part)) for part in parts)
+        return tuple(tuple(sorted(part, key=rank)) for part in parts)
 
     def chance(self) -> float:
         word = self.next("a probability")
@@ -137,6 +154,10 @@ def read_time(tokens: Tokens, word: str, signed: bool = False) -> int:
     return -value if match[1] == "-" else value
 
 
+def write_parts(parts: Iterable[Iterable[Place]]) -> str:
+    return " | ".join(" ".join(map(str, part)) for part in parts)
+
+
 def write_time(value: int, signed: bool = False) -> str:
     sign = "-" if value < 0 else "+" if signed else ""
     size = abs(value)
@@ -146,9 +167,9 @@ def write_time(value: int, signed: bool = False) -> str:
     return f"{sign}{size}us"
 
 
-def read_amounts(tokens: Tokens, kind: Callable[[], Settings]) -> Settings:
-    """The rest of the line: `latency=200us loss=0.01`, over the defaults of `kind`."""
-    usual: Any = kind()
+def read_amounts(tokens: Tokens, over: Settings) -> Settings:
+    """The rest of the line: `latency=200us loss=0.01`, over these settings."""
+    usual: Any = over
     known = {_spelling(each.name): each for each in fields(usual)}
     values: dict[str, Any] = {}
     while not tokens.empty:
@@ -160,13 +181,13 @@ def read_amounts(tokens: Tokens, kind: Callable[[], Settings]) -> Settings:
     return changed
 
 
-def write_amounts(settings: Any) -> str:
-    """What differs from the default."""
-    usual = type(settings)()
+def write_amounts(settings: Settings, over: Settings) -> str:
+    """What differs from these settings."""
+    changed: Any = settings
     parts = []
-    for each in fields(settings):
+    for each in fields(changed):
         value = getattr(settings, each.name)
-        if value != getattr(usual, each.name):
+        if value != getattr(over, each.name):
             parts.append(f"{_spelling(each.name)}={_write_amount(each.name, value)}")
     return " ".join(parts)
 

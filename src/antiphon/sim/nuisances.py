@@ -3,7 +3,7 @@
 from functools import partial
 
 from antiphon.sim.action import JUNK, Action
-from antiphon.sim.network import SEED_TAGS
+from antiphon.sim.damage import SEED_TAGS
 from antiphon.sim.notation import Link
 from antiphon.sim.script import Step
 from antiphon.sim.stage import Stage

@@ -15,7 +15,7 @@ from antiphon.sim.disk import DiskSettings
 from antiphon.sim.network import NetworkSettings
 from antiphon.sim.script import Script, Step
 from antiphon.sim.trial import NodeVariant, Outcome, Planter, Trial, play
-from antiphon.sim.without import without_daemon, without_slot
+from antiphon.sim.without import without_daemon, without_site, without_slot
 
 DAEMONS_MIN = 2
 QUIET_US_MIN = 4 * SECOND
@@ -189,6 +189,28 @@ def _fewer_daemons(trial: Trial) -> Iterator[Trial]:
             yield replace(trial, script=without_daemon(script, daemon))
 
 
+def _fewer_sites(trial: Trial) -> Iterator[Trial]:
+    """All daemons at one place, or one site less, or everybody nearer."""
+    script = trial.script
+    if not script.sites:
+        return
+    if not any(_names_a_site(step) for step in script.steps):
+        yield _with(trial, sites=(), wan=())
+    for number in range(len(script.sites), 0, -1):
+        smaller = without_site(script, number)
+        if smaller.daemons >= DAEMONS_MIN:
+            yield replace(trial, script=smaller)
+    if script.wan:
+        yield _with(trial, wan=())
+    for at in range(len(script.wan)):
+        yield _with(trial, wan=script.wan[:at] + script.wan[at + 1 :])
+
+
+def _names_a_site(step: Step) -> bool:
+    places = step.action.places | ({step.trigger.host} if step.trigger else set())
+    return not all(isinstance(place, int) for place in places)
+
+
 def _fewer_sessions(trial: Trial) -> Iterator[Trial]:
     script = trial.script
     if script.sessions:
@@ -249,6 +271,7 @@ def _plainer_steps(trial: Trial) -> Iterator[Trial]:
 
 
 PASSES: tuple[Callable[[Trial], Iterator[Trial]], ...] = (
+    _fewer_sites,
     _fewer_daemons,
     _less_work,
     _plainer_settings,

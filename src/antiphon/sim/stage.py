@@ -1,14 +1,18 @@
 """The stage on which episodes play: who is there, and draws that several episodes make."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random
 
 from antiphon.core.machine import MILLISECOND
 from antiphon.core.service import Service
+from antiphon.core.trace import Kind
+from antiphon.protocol.membership.membership import State
 from antiphon.sim.action import EVERY_LINK, Action
 from antiphon.sim.notation import Link
-from antiphon.sim.script import Step
+from antiphon.sim.places import Lead, Place, Site
+from antiphon.sim.script import Step, Trigger
+from antiphon.wire.packet import Tag
 
 HEAL = Action("heal")
 
@@ -21,6 +25,8 @@ class Stage:
     daemons: int
     sessions: int
     groups: int
+    places: tuple[tuple[int, ...], ...] = ()
+    """The daemons by site; nothing if there is one site."""
 
     def host(self) -> int:
         return self.rng.randrange(1, self.daemons + 1)
@@ -74,7 +80,53 @@ class Stage:
         )
         return Step(at, send)
 
+    def sites(self, count: int) -> list[Site]:
+        return [Site(at + 1) for at in self.rng.sample(range(len(self.places)), count)]
+
+    def site(self) -> Site:
+        return self.sites(1)[0]
+
+    def edge(self, both: bool) -> Link:
+        """Between two sites."""
+        source, target = self.sites(2)
+        return Link(source, target, both)
+
+    def leader_at(self, site: Site) -> Trigger:
+        """Its leader comes to a state of a change. RECOVER is seldom and short."""
+        state = self.rng.choice((*State, State.RECOVER, State.RECOVER, State.RECOVER))
+        delay = self.rng.choice((0, 0, self.rng.randrange(1, 90_000)))
+        if state is State.RECOVER:
+            delay //= 50
+        return Trigger(Lead(site.number), Kind.ENTER, state.value, delay)
+
+    def behind(self, at: int, place: Place) -> list[Step]:
+        """Words that it misses: it will have to fetch them if the configuration ends soon."""
+        until = at + self.span(600, 1_300)
+        deaf = Action("drop", link=Link(0, place, False), tag=Tag.DATA, until=until)
+        return [Step(at, deaf), *(self.flood(at + 1, host) for host in self.hosts(2))]
+
+    def host_at(self, site: Site) -> int:
+        return self.rng.choice(self.places[site.number - 1])
+
 
 Episode = Callable[[Stage, int], list[Step]]
 """Gives the steps of a story that begins at this time. It mends what it broke within a few
 seconds, for what stays broken until the end hides what comes later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repertoire:
+    """What a swarm plays."""
+
+    changes: tuple[Episode, ...]
+    """Those after which there is another configuration."""
+
+    nuisances: tuple[Episode, ...]
+    """Those that a configuration may survive."""
+
+    patience_us: Mapping[Episode, int]
+    """These show only if nothing else happens for a while."""
+
+    def choose(self, rng: Random) -> list[Episode]:
+        changes = rng.sample(self.changes, rng.randrange(2, 5))
+        return changes + rng.sample(self.nuisances, rng.randrange(1, 5))

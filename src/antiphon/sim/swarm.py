@@ -11,12 +11,12 @@ from antiphon.core.machine import MILLISECOND, SECOND
 from antiphon.core.service import Service
 from antiphon.sim.action import SESSION_VERBS, Action
 from antiphon.sim.disk import DiskSettings
-from antiphon.sim.episodes import CHANGES, NUISANCES, PATIENCE_US, REPEATING
+from antiphon.sim.episodes import ONE_SITE, REPEATING
 from antiphon.sim.network import NetworkSettings
 from antiphon.sim.notation import Link
 from antiphon.sim.nuisances import stuck_client
 from antiphon.sim.script import Script, Step
-from antiphon.sim.stage import Episode, Stage
+from antiphon.sim.stage import Episode, Repertoire, Stage
 from antiphon.sim.trial import NodeVariant, Trial
 from antiphon.sim.upheavals import clogged
 from antiphon.sim.workload import WorkloadSettings
@@ -54,8 +54,8 @@ def draw(seed: int) -> Trial:
     rng = Random(f"{seed} swarm")
     daemons = rng.choices(DAEMONS, DAEMON_WEIGHTS)[0]
     stage = Stage(rng, daemons, SESSIONS, rng.randrange(2, 6))
-    episodes = _choose_episodes(rng)
-    variant = _draw_variant(rng)
+    episodes = ONE_SITE.choose(rng)
+    variant = draw_variant(rng)
     if stuck_client in episodes:
         variant = replace(variant, backlog_max=rng.randrange(10, 60))
     narrow = variant.window_packets_max < NodeVariant().window_packets_max
@@ -67,8 +67,8 @@ def draw(seed: int) -> Trial:
         sessions=SESSIONS,
         network=_draw_network(rng, episodes, narrow),
         disk=DiskSettings(),
-        workload=_draw_workload(rng, stage),
-        steps=_draw_steps(stage, episodes),
+        workload=draw_workload(rng, stage),
+        steps=draw_steps(stage, episodes, ONE_SITE, _draw_beginning(stage)),
         quiet=QUIET_US,
         until=UNTIL_US,
     )
@@ -80,23 +80,20 @@ def faults(script: Script) -> list[str]:
     return [step.action.verb for step in script.steps if step.action.verb not in SESSION_VERBS]
 
 
-def _choose_episodes(rng: Random) -> list[Episode]:
-    changes = rng.sample(CHANGES, rng.randrange(2, 5))
-    return changes + rng.sample(NUISANCES, rng.randrange(1, 5))
-
-
-def _draw_steps(stage: Stage, episodes: list[Episode]) -> tuple[Step, ...]:
+def draw_steps(
+    stage: Stage, episodes: list[Episode], repertoire: Repertoire, beginning: list[Step]
+) -> tuple[Step, ...]:
     """Episodes one after the other, sometimes one on top of the other."""
     rng = stage.rng
-    steps = _draw_beginning(stage)
-    changes = [episode for episode in episodes if episode in CHANGES]
+    steps = list(beginning)
+    changes = [episode for episode in episodes if episode in repertoire.changes]
     at = FIRST_FAULT_US
     turn = 0
     while at < QUIET_US - SECOND:
         told = changes if turn % 2 == 0 else episodes
         episode = rng.choice(told)
         steps += episode(stage, at)
-        at += PATIENCE_US.get(episode, 0) + stage.span(200, 2_400)
+        at += repertoire.patience_us.get(episode, 0) + stage.span(200, 2_400)
         turn += 1
     inside = [step for step in steps if step.time < _latest_us(step)]
     inside += _make_up(stage, inside) + _last_words(stage)
@@ -187,7 +184,7 @@ def _draw_network(rng: Random, episodes: list[Episode], narrow: bool) -> Network
     )
 
 
-def _draw_workload(rng: Random, stage: Stage) -> WorkloadSettings:
+def draw_workload(rng: Random, stage: Stage) -> WorkloadSettings:
     seconds = SEND_UNTIL_US / SECOND
     rate = MESSAGES_WISHED / (stage.daemons * seconds)
     return WorkloadSettings(
@@ -201,7 +198,7 @@ def _draw_workload(rng: Random, stage: Stage) -> WorkloadSettings:
     )
 
 
-def _draw_variant(rng: Random) -> NodeVariant:
+def draw_variant(rng: Random) -> NodeVariant:
     variant = NodeVariant()
     if rng.random() < 0.3:
         variant = replace(variant, accelerated_packets=rng.randrange(1, 6))

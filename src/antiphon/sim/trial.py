@@ -52,10 +52,11 @@ class NodeVariant:
     queue_bytes_high: int = SIMULATION.sessions.queue_bytes_high
     queue_bytes_max: int = SIMULATION.sessions.queue_bytes_max
 
-    def settings(self, daemons: int) -> NodeSettings:
+    def settings(self, daemons: int, sites: tuple[tuple[int, ...], ...] = ()) -> NodeSettings:
         return replace(
             SIMULATION,
             daemons=tuple(map(DaemonId, range(1, daemons + 1))),
+            sites=tuple(tuple(map(DaemonId, site)) for site in sites),
             stream=self._over(SIMULATION.stream),
             sessions=self._over(SIMULATION.sessions),
         )
@@ -79,7 +80,7 @@ class Trial:
     def __str__(self) -> str:
         if self.variant == NodeVariant():
             return str(self.script)
-        return f"{NODE} {write_amounts(self.variant)}\n{self.script}"
+        return f"{NODE} {write_amounts(self.variant, NodeVariant())}\n{self.script}"
 
 
 def parse_trial(text: str) -> Trial:
@@ -89,7 +90,7 @@ def parse_trial(text: str) -> Trial:
     for number, line in enumerate(lines, 1):
         tokens = Tokens(number, line)
         if tokens.skip(NODE):
-            variant = read_amounts(tokens, NodeVariant)
+            variant = read_amounts(tokens, NodeVariant())
             lines[number - 1] = ""
     return Trial(parse_script("\n".join(lines)), variant)
 
@@ -108,6 +109,8 @@ class Outcome(msgspec.Struct, frozen=True):
     seconds: float
     """Of the processor, with records and judges: a shared machine's clock would tell more
     of its other users."""
+
+    sites: int = 1
 
     @property
     def stuck(self) -> bool:
@@ -136,7 +139,7 @@ def play(
 ) -> tuple[Run, Outcome]:
     """Run a trial and judge it. Without `make_app` its applications are the script's."""
     began = process_time()
-    settings = trial.variant.settings(trial.script.daemons)
+    settings = trial.variant.settings(trial.script.daemons, trial.script.sites)
 
     def make_node(member: Member, rng: Random) -> Node:
         node = Node(member, settings, rng)
@@ -167,6 +170,7 @@ def _outcome(played: Run, violations: tuple[Violation, ...], seconds: float) -> 
         transitional,
         aborted,
         seconds,
+        max(1, len(played.script.sites)),
     )
 
 

@@ -2,8 +2,11 @@
 
 from typing import NamedTuple
 
+from antiphon.protocol.membership.membership import GatherReason
 from antiphon.sim.reach import (
+    ATTEMPT,
     DROP,
+    GATHER,
     MEMBERSHIP,
     REFUSAL,
     SITUATION,
@@ -14,6 +17,7 @@ from antiphon.sim.reach import (
     Pair,
     all_pairs,
 )
+from antiphon.sim.sites_reach import NOT_COUNTED, site_pairs
 
 
 def _pairs(table: str, cases: str, what: str, why: str) -> dict[Pair, str]:
@@ -87,6 +91,12 @@ ELSEWHERE: dict[Pair, str] = {
 }
 """Need not happen in a swarm, for other tests bring it about; it may happen."""
 
+ONE_SITE_ONLY: dict[Pair, str] = {
+    Pair(table, "", GatherReason.BLOCKED_WINDOW.value): "the swarm of one site has tiny windows"
+    for table in (GATHER, ATTEMPT)
+}
+"""Need not happen in the swarm over sites."""
+
 
 class Finding(NamedTuple):
     """A row of the report."""
@@ -98,20 +108,23 @@ class Finding(NamedTuple):
     """Why this row is not acceptable; empty if it is."""
 
 
-def findings(counts: Counts, seeds: int) -> list[Finding]:
-    """All pairs, and what was counted without being listed."""
-    listed = list(all_pairs())
+def findings(counts: Counts, seeds: int, sites: bool = False) -> list[Finding]:
+    """All pairs, those of sites if there were several, and what was counted without being
+    listed."""
+    listed = [*all_pairs(), *(site_pairs() if sites else ())]
     known = set(listed)
     strange = sorted(pair for pair in counts if pair not in known)
-    rows = [_finding(pair, counts[pair], seeds) for pair in listed]
+    explained = {**IMPOSSIBLE, **ELSEWHERE, **(ONE_SITE_ONLY if sites else {})}
+    rows = [_finding(pair, counts[pair], seeds, explained.get(pair, "")) for pair in listed]
     return rows + [Finding(pair, counts[pair], "", "not listed in reach.py") for pair in strange]
 
 
-def _finding(pair: Pair, times: int, seeds: int) -> Finding:
-    explanation = IMPOSSIBLE.get(pair, "") or ELSEWHERE.get(pair, "")
+def _finding(pair: Pair, times: int, seeds: int, explanation: str) -> Finding:
     fault = ""
     if times and pair in IMPOSSIBLE:
         fault = "should be impossible"
+    elif pair in NOT_COUNTED:
+        fault = f"not counted: {NOT_COUNTED[pair]}"
     elif pair.table == SITUATION and seeds >= SITUATIONS_SEEDS and times < SITUATIONS_MIN:
         fault = f"fewer than {SITUATIONS_MIN}"
     elif not times and not explanation:

@@ -12,7 +12,7 @@
 The same seed gives the same records, whatever the machine and the hash seed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 
@@ -21,7 +21,8 @@ from antiphon.core.trace import Kind, Record
 from antiphon.sim.disk import Disk, DiskSettings
 from antiphon.sim.engine import Engine
 from antiphon.sim.host import Host, SimulatedNode
-from antiphon.sim.network import Network, NetworkSettings
+from antiphon.sim.network import Far, Network, NetworkSettings
+from antiphon.sim.places import Atlas
 from antiphon.sim.session import App, Listener, Session
 
 MakeNode = Callable[[Member, Random], SimulatedNode]
@@ -36,8 +37,10 @@ def make_listener(daemon: DaemonId, slot: int, rng: Random) -> App:
 class World(Engine):
     """Hosts 1 to `daemons`, each with `sessions` applications in slots 1 to `sessions`.
 
-    `make_node(member, rng)` makes the node of a new life; `make_stored_node`, if given,
-    is asked instead when the disk holds something, and gets a copy of the contents.
+    `sites` says which daemons stand together; without it all do. `far` says what links are
+    like from one site to another. `make_node(member, rng)` makes the node of a new life;
+    `make_stored_node`, if given, is asked instead when the disk holds something, and gets a
+    copy of the contents.
     `make_app(daemon, slot, rng)` is asked once for each slot: applications outlive their
     daemons. Records go to `records`, or to `sink` if given.
     """
@@ -50,6 +53,8 @@ class World(Engine):
         daemons: int = 3,
         sessions: int = 0,
         network: NetworkSettings | None = None,
+        sites: Sequence[Sequence[int]] = (),
+        far: Far | None = None,
         disk: DiskSettings | None = None,
         make_app: MakeApp = make_listener,
         make_stored_node: MakeStoredNode | None = None,
@@ -62,7 +67,9 @@ class World(Engine):
             for daemon in map(DaemonId, range(1, daemons + 1))
         }
         hosts = list(self.hosts.values())
-        links = Network(network or NetworkSettings(), hosts, self.derive("network"))
+        self.atlas = Atlas(sites or [list(self.hosts)])
+        usual = network or NetworkSettings()
+        links = Network(usual, hosts, self.derive("network"), self.atlas, far)
         self.records: list[Record] = []
         super().__init__(links, sink or self.records.append)
         self.quiets = 0
@@ -84,6 +91,9 @@ class World(Engine):
     def _new_host(self, daemon: DaemonId, settings: DiskSettings) -> Host:
         disk = Disk(settings, self.derive(f"disk {daemon}"))
         return Host(daemon, disk, self.derive(f"host {daemon}"))
+
+    def runs(self, daemon: DaemonId) -> bool:
+        return self.hosts[daemon].node is not None
 
     # What befalls a host.
 
@@ -172,11 +182,12 @@ class World(Engine):
         self.write(Kind.QUIET)
 
     def finish(self) -> None:
-        """Say for each live node with whom it must share a configuration. Where some of a
-        component do not hear each other only agreement is owed, and nothing is said."""
+        """Say for each live node with whom it must share a configuration. Where some of one
+        site hear each other only through others, only agreement is owed, and nothing is said."""
         live = [host.id for host in self.hosts.values() if host.node is not None]
-        for component in self.network.components(live):
-            if self.network.is_clique(component):
+        for segments in self.network.components(live):
+            if all(map(self.network.is_clique, segments)):
+                component = sorted(daemon for segment in segments for daemon in segment)
                 members = tuple(self.hosts[daemon].member for daemon in component)
                 for member in members:
                     self.write(Kind.REACH, member, members=members)

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -9,6 +10,8 @@ import click
 
 from antiphon.sim.pool import over
 from antiphon.sim.reach import Counts, Recorder
+from antiphon.sim.sites_reach import count_sites
+from antiphon.sim.sites_swarm import draw_sites
 from antiphon.sim.swarm import draw
 from antiphon.sim.timeline import Choice, timeline
 from antiphon.sim.trial import Outcome, Planter, Trial, play
@@ -49,8 +52,12 @@ COMMANDS = {
 }
 
 
+Work = Callable[[int], tuple[Outcome, Counts]]
+
+
 @click.group(cls=LazyGroup, lazy=COMMANDS, invoke_without_command=True)
 @click.option("--seeds", type=SeedRange(), help="Run these seeds, from A up to B.")
+@click.option("--sites", is_flag=True, help="Scenarios of several sites.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes; as many as cores if not said.")
 @click.option("--json", "as_json", is_flag=True, help="End with one line of JSON.")
 @click.option("--reach", is_flag=True, help="Count which states met which events.")
@@ -64,6 +71,7 @@ def sim(
     context: click.Context,
     /,
     seeds: range | None,
+    sites: bool,
     jobs: int | None,
     as_json: bool,
     reach: bool,
@@ -78,6 +86,7 @@ def sim(
     \b
     antiphon sim --seeds 0:500             five hundred scenarios, each drawn from its seed
     antiphon sim --seeds 0:500 --reach     and what of the protocol they met
+    antiphon sim --sites --seeds 0:500     scenarios of several sites
     antiphon sim --seed 7 --timeline       one of them, line by line
     antiphon sim --seed 7 --script         its script, to be changed and run as a file
     """
@@ -86,42 +95,50 @@ def sim(
     if (seeds is None) == (seed is None):
         raise click.UsageError("give --seeds A:B, or --seed N, or a command; see --help")
     if seeds is not None:
-        sys.exit(run_swarm(seeds, jobs or os.cpu_count() or 1, as_json, reach, mutant))
+        work = partial(run_seed, sites, reach, mutant)
+        planter_of(mutant)  # an unknown one is refused here, not in every process
+        tally, counts = run_swarm(seeds, work, jobs or os.cpu_count() or 1)
+        missed = print_reach(findings(counts, tally.seeds, sites)) if reach else 0
+        print_tally(tally, as_json)
+        sys.exit(1 if tally.failed or missed or tally.seeds < len(seeds) else 0)
     assert seed is not None
+    trial = draw_trial(sites, seed)
     if script:
-        click.echo(str(draw(seed)), nl=False)
+        click.echo(str(trial), nl=False)
         return
-    sys.exit(run_one(draw(seed), choice_of(shown) if show else None, planter_of(mutant)))
+    sys.exit(run_one(trial, choice_of(shown) if show else None, planter_of(mutant)))
 
 
-def run_swarm(seeds: range, jobs: int, as_json: bool, reach: bool, mutant: str | None) -> int:
-    """All seeds, with a summary at the end; the exit code."""
-    planter_of(mutant)  # an unknown one is refused here, not in every process
+def draw_trial(sites: bool, seed: int) -> Trial:
+    return draw_sites(seed) if sites else draw(seed)
+
+
+def run_swarm(seeds: range, work: Work, jobs: int) -> tuple[Tally, Counts]:
+    """All seeds, with failures as they come; what came of them."""
     tally = Tally()
     total: Counts = Counts()
     with Progress(len(seeds)) as progress:
         try:
-            for outcome, counts in over(seeds, partial(run_seed, reach, mutant), jobs):
+            for outcome, counts in over(seeds, work, jobs):
                 tally.add(outcome)
                 total += counts
                 progress.show(outcome, tally)
         except KeyboardInterrupt:
             progress.say(f"stopped after {tally.seeds} of {len(seeds)} seeds")
-    missed = 0
-    if reach:
-        missed = print_reach(findings(total, tally.seeds))
-    print_tally(tally, as_json)
-    return 1 if tally.failed or missed or tally.seeds < len(seeds) else 0
+    return tally, total
 
 
-def run_seed(reach: bool, mutant: str | None, seed: int) -> tuple[Outcome, Counts]:
+def run_seed(sites: bool, reach: bool, mutant: str | None, seed: int) -> tuple[Outcome, Counts]:
     """One seed in a process of the pool."""
     plant = planter_of(mutant)
+    trial = draw_trial(sites, seed)
     if not reach:
-        return play(draw(seed), plant)[1], Counts()
+        return play(trial, plant)[1], Counts()
     recorder = Recorder(plant)
-    played, outcome = play(draw(seed), recorder.plant)
+    played, outcome = play(trial, recorder.plant)
     recorder.add_records(played.records)
+    if sites:
+        recorder.counts.update(count_sites(played.script, played.records))
     return outcome, recorder.counts
 
 

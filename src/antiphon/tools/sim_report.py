@@ -30,7 +30,7 @@ class Tally:
         """Seeds with a promise other than liveness broken."""
 
         self.stuck = 0
-        self.failed: dict[int, list[str]] = {}
+        self.failed: dict[int, Outcome] = {}
         self.messages = 0
         self.configurations = 0
         self.transitional_deliveries = 0
@@ -44,7 +44,7 @@ class Tally:
         self.violations += bool(outcome.safety)
         self.stuck += outcome.stuck
         if outcome.failed:
-            self.failed[outcome.seed] = outcome.promises
+            self.failed[outcome.seed] = outcome
         self.messages += outcome.messages
         self.configurations += outcome.configurations
         self.transitional_deliveries += outcome.transitional_deliveries
@@ -124,13 +124,18 @@ def failure_text(outcome: Outcome) -> str:
         first = outcome.violations[0]
         lines.append(f"  {first.promise} at {first.time / SECOND:.6f}, {first.process}")
         lines += [f"    {text}" for text in first.text.splitlines()[-COUNTEREXAMPLE_LINES:]]
-    lines.append(f"  replay: antiphon sim --seed {outcome.seed} --timeline")
+    lines.append(f"  replay: {replay_command(outcome)}")
     return "\n".join(lines)
+
+
+def replay_command(outcome: Outcome) -> str:
+    sites = "--sites " if outcome.sites > 1 else ""
+    return f"antiphon sim {sites}--seed {outcome.seed} --timeline"
 
 
 def print_tally(tally: Tally, as_json: bool) -> None:
     figures = tally.figures()
-    console = Console(highlight=False)
+    console = wide_console()
     table = Table(box=box.SIMPLE, show_header=False)
     table.add_column()
     table.add_column(justify="right")
@@ -139,9 +144,9 @@ def print_tally(tally: Tally, as_json: bool) -> None:
     console.print(table)
     if tally.failed:
         failed = Table("seed", "promises", "replay", box=box.SIMPLE)
-        for seed, promises in sorted(tally.failed.items())[:FAILURES_NAMED_MAX]:
-            replay = f"antiphon sim --seed {seed} --timeline"
-            failed.add_row(str(seed), " ".join(promises) or "no end", replay)
+        for seed, outcome in sorted(tally.failed.items())[:FAILURES_NAMED_MAX]:
+            promises = " ".join(outcome.promises) or "no end"
+            failed.add_row(str(seed), promises, replay_command(outcome))
         console.print(failed)
         if len(tally.failed) > FAILURES_NAMED_MAX:
             console.print(f"and {len(tally.failed) - FAILURES_NAMED_MAX} more failed")

@@ -3,6 +3,7 @@
 from antiphon.core.effects import Word
 from antiphon.core.ids import ConfigId, Member
 from antiphon.wire.control import PacketMessage
+from antiphon.wire.link import LinkPacket
 from antiphon.wire.ring import RingPacket, Token
 
 
@@ -15,6 +16,10 @@ class HeardPacket(Word):
     packet: RingPacket
     raw: bytes
     """As it came: a member repeats others' packets unchanged."""
+
+
+class HeardLink(Word):
+    packet: LinkPacket
 
 
 class HeardToken(Word):

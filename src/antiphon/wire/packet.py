@@ -36,6 +36,8 @@ class Tag(IntEnum):
     DATA = 1
     TOKEN = 2
     HURRY = 3
+    LINK = 4
+    LOOSE = 5
     HELLO = 16
     PROPOSE = 17
     STATE = 18

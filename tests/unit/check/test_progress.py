@@ -60,6 +60,58 @@ def test_an_install_early_in_the_quiet_time_is_what_p1_expects() -> None:
     assert story.broken() == []
 
 
+def three_sites() -> tuple[Pair, tuple[Member, ...]]:
+    """Daemons 1 and 2 at one site, 3 at another, 4 at a third; the judges know only names."""
+    story = Pair()
+    return story, (story.one, story.two, story.daemon(3), story.daemon(4))
+
+
+def test_sites_with_a_way_through_another_owe_one_configuration() -> None:
+    """1 and 3 may have no edge: who said that they reach each other has seen to that."""
+    story, everybody = three_sites()
+    story.install(*everybody)
+    quiet(story)
+    reach(story, *everybody)
+    assert story.broken() == []
+
+
+def test_a_site_left_out_though_it_can_be_reached_breaks_p1() -> None:
+    story, everybody = three_sites()
+    story.install(*everybody[:3])
+    story.install(everybody[3])
+    quiet(story)
+    reach(story, *everybody)
+    found = [one for one in story.violations() if one.promise == "P1"]
+    assert {one.process for one in found} == {f"daemon {number}/1" for number in (1, 2, 3, 4)}
+
+
+def test_sites_parted_for_good_owe_one_configuration_each() -> None:
+    story, (one, two, three, four) = three_sites()
+    story.install(one, two, three)
+    story.install(four)
+    quiet(story)
+    reach(story, one, two, three)
+    reach(story, four)
+    assert story.broken() == []
+    story, (one, two, three, four) = three_sites()
+    story.install(one, two, three, four)
+    quiet(story)
+    reach(story, one, two, three)
+    reach(story, four)
+    assert story.broken() == ["P1"], "they cannot all be in one"
+
+
+def test_where_nothing_is_said_of_a_torn_site_the_others_are_still_judged() -> None:
+    story, (one, two, three, four) = three_sites()
+    story.install(one, two)
+    story.install(three)
+    story.install(four)
+    quiet(story)
+    reach(story, three, four)
+    found = {violation.process for violation in story.violations()}
+    assert found == {"daemon 3/1", "daemon 4/1"}
+
+
 def test_without_quiet_nothing_is_demanded_of_configurations() -> None:
     story = Pair()
     story.install(story.one)

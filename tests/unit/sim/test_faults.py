@@ -139,6 +139,142 @@ def test_domains_hold_back_multicast() -> None:
     assert stage.times(3) == [10, 10, 30, 30]
 
 
+SITES = "daemons 5\nsites 1 2 | 3 4 | 5\nwan * - * latency=2ms jitter=0s\n"
+
+
+class Speakers(Stage):
+    """Everybody says hello to its site and, one by one, to all others."""
+
+    def make(self, member: Member, rng: Random) -> FakeNode:
+        node = super().make(member, rng)
+
+        def speak(now: int, event: Any) -> list[Any]:
+            node.next = now + node.period_us
+            hello = node.packet(Tag.HELLO, bytes([member.daemon]))
+            return [Send(DaemonId(other), hello) for other in range(1, 6)]
+
+        node.answers[type(WAKEUP)] = speak
+        return node
+
+    def heard(self, daemon: int, first: int, last: int) -> set[int]:
+        """Whom it heard between these milliseconds."""
+        offset = self.run.world.hosts[DaemonId(daemon)].offset
+        return {
+            event.packet[-1]
+            for node in self.nodes
+            if node.member.daemon == daemon
+            for at, event in node.seen
+            if type(event) is Received and first <= (at - offset) / 1_000 < last
+        } - {daemon}
+
+
+def test_a_multicast_stays_in_its_site() -> None:
+    """SP-12."""
+    stage = Stage(SITES + "until 15ms")
+    assert [len(stage.times(daemon)) for daemon in range(1, 6)] == [1, 1, 1, 1, 0]
+
+
+def test_a_pair_of_sites_is_cut_in_one_direction_or_both_and_healed() -> None:
+    stage = Speakers(
+        SITES + "at 15ms oneway site1 > site2\nat 15ms oneway site2 - site3\n"
+        "at 35ms heal site1 > site2\nat 55ms heal\nuntil 79ms"
+    )
+    assert stage.heard(3, 0, 15) == {1, 2, 4, 5}
+    assert (stage.heard(3, 15, 35), stage.heard(1, 15, 35)) == ({4}, {2, 3, 4, 5})
+    assert stage.heard(5, 15, 35) == {1, 2}, "both still reach the third"
+    assert (stage.heard(3, 35, 55), stage.heard(5, 35, 55)) == ({1, 2, 4}, {1, 2})
+    assert stage.heard(5, 55, 79) == {1, 2, 3, 4}
+
+
+def test_a_site_alone() -> None:
+    stage = Speakers(SITES + "at 15ms cut site2\nat 35ms heal\nuntil 55ms")
+    assert [stage.heard(daemon, 15, 35) for daemon in (1, 3, 5)] == [{2, 5}, {4}, {1, 2}]
+    assert stage.heard(3, 40, 55) == {1, 2, 4, 5}
+
+
+def test_a_whole_site_crashes_and_comes_back() -> None:
+    stage = Stage(SITES + "at 5ms crash site2\nat 8ms restart site2\nuntil 10ms")
+    assert [(row.time, row.node) for row in stage.rows(Kind.STOP)] == [(5_000, 3), (5_000, 4)]
+    started = [(row.time, row.node) for row in stage.rows(Kind.START)]
+    assert started[5:] == [(8_000, 3), (8_000, 4)]
+
+
+def test_whoever_leads_crashes_or_stands_still() -> None:
+    stage = Stage(
+        SITES + "at 5ms crash lead1\nat 6ms crash lead1\nat 7ms crash lead1\n"
+        "at 8ms restart site1\nat 9ms pause lead2 20ms\nuntil 25ms"
+    )
+    assert [row.node for row in stage.rows(Kind.STOP)] == [1, 2]
+    told = [row.detail for row in stage.rows(Kind.FAULT)]
+    assert told == ["lead1=1", "lead1=2", "lead1=none", "", "lead2=3"]
+    assert stage.times(1) == stage.times(2) == [18]
+    assert (stage.times(3), stage.times(4)) == ([], [])
+
+
+def test_a_trigger_by_role_waits_for_who_leads() -> None:
+    """SP-13: it is the lowest that runs at that time, not the lowest there is."""
+    text = SITES + "at 5ms crash 3\nat 6ms when lead2 enters gather crash lead2\n"
+    stage = Stage(text + "at 7ms crash 4\nat 8ms restart 4\nat 9ms restart 4\nuntil 10ms")
+    assert [(row.time, row.node) for row in stage.rows(Kind.STOP)] == [
+        (5_000, 3),
+        (7_000, 4),
+        (8_000, 4),
+    ]
+    stage = Stage(
+        SITES + "at 1ms crash 4\nat 2ms when lead2 enters gather crash 3\n"
+        "at 3ms restart 4\nuntil 5ms"
+    )
+    assert [row.node for row in stage.rows(Kind.STOP)] == [4], "3 runs, so 4 does not lead"
+
+
+def test_a_trigger_at_a_site_waits_for_any_of_it() -> None:
+    text = SITES + "at 1ms when site2 enters gather crash 1\nat 2ms crash 2\nat 3ms restart 2\n"
+    assert [row.node for row in Stage(text + "until 9ms").rows(Kind.STOP)] == [2]
+    both = Stage(text + "at 4ms crash 4\nat 5ms restart 4\nuntil 9ms")
+    assert [row.node for row in both.rows(Kind.STOP)] == [2, 4, 1]
+
+
+def test_an_edge_can_be_slow_or_lossy() -> None:
+    stage = Speakers(
+        SITES + "at 15ms delay +7ms 20ms site1 > site2\nat 15ms loss 1.0 20ms site3 - site2\n"
+        "until 49ms"
+    )
+    assert stage.heard(3, 15, 28) == {4}
+    assert stage.heard(3, 28, 31) == {1, 2, 4}
+    assert stage.heard(5, 15, 35) == {1, 2} and stage.heard(1, 15, 25) == {2, 3, 4, 5}
+    assert stage.heard(5, 40, 49) == {1, 2, 3, 4}
+
+
+def reaches(stage: Stage) -> list[tuple[int, ...]]:
+    return sorted({tuple(one.daemon for one in row.members) for row in stage.rows(Kind.REACH)})
+
+
+def test_sites_that_a_third_one_joins_must_come_together() -> None:
+    """X-01: a pair of sites that cannot talk excludes nobody while there is another way."""
+    end = "quiet 5ms\nuntil 9ms"
+    assert reaches(Stage(SITES + end)) == [(1, 2, 3, 4, 5)]
+    assert reaches(Stage(SITES + "at 1ms break site1 - site2\n" + end)) == [(1, 2, 3, 4, 5)]
+    assert reaches(Stage(SITES + "at 1ms break site1 > site2\n" + end)) == [(1, 2, 3, 4, 5)]
+    alone = SITES + "at 1ms break site3 > site2\nat 1ms break site1 - site3\n"
+    assert reaches(Stage(alone + end)) == [(1, 2, 3, 4), (5,)]
+
+
+def test_only_who_leads_makes_an_edge() -> None:
+    end = "quiet 5ms\nuntil 9ms"
+    lost = "at 1ms break 2 - site2\nat 1ms break 2 - 5\n"
+    assert reaches(Stage(SITES + lost + end)) == [(1, 2, 3, 4, 5)]
+    apart = "at 1ms break 1 - site2\nat 1ms break 1 - 5\n"
+    assert reaches(Stage(SITES + apart + end)) == [(1, 2), (3, 4, 5)]
+    assert reaches(Stage(SITES + apart + "at 2ms dead 1\n" + end)) == [(2, 3, 4, 5)]
+
+
+def test_a_site_torn_apart_counts_as_several_and_owes_nothing_where_it_hangs_together() -> None:
+    end = "quiet 5ms\nuntil 9ms"
+    assert reaches(Stage(SITES + "at 1ms break 1 - 2\n" + end)) == [(1, 2, 3, 4, 5)]
+    three = "daemons 4\nsites 1 2 3 | 4\nat 1ms break 1 - 3\n"
+    assert reaches(Stage(three + end)) == []
+
+
 def test_clocks() -> None:
     stage = Stage("daemons 1\nat 5ms clock 1 -2s\nat 5ms crash 1\nat 5ms restart 1\nuntil 9ms")
     first, second = (row.incarnation >> 20 for row in stage.rows(Kind.START))

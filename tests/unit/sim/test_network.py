@@ -7,16 +7,16 @@ import pytest
 from antiphon.core.effects import Broadcast, Send
 from antiphon.core.errors import DecodeError
 from antiphon.core.ids import DaemonId, Incarnation, Member
-from antiphon.sim.network import (
-    QUEUE_US,
+from antiphon.sim.damage import (
     SMALLEST_BYTES,
-    Filter,
-    NetworkSettings,
     damaged,
     garbage,
     of_another_cluster,
     of_another_version,
 )
+from antiphon.sim.gates import Ways
+from antiphon.sim.link import Filter
+from antiphon.sim.network import QUEUE_US, NetworkSettings
 from antiphon.sim.world import World
 from antiphon.wire.packet import HEADER_BYTES, Envelope, Tag, open_header
 from antiphon.wire.ring import pack_ring_packet
@@ -24,6 +24,11 @@ from tests.unit.sim.fakes import CLUSTER, FakeNode
 
 ONE, TWO, THREE = DaemonId(1), DaemonId(2), DaemonId(3)
 ENVELOPE = Envelope(CLUSTER, Member(ONE, Incarnation(5)))
+
+
+def between(source: DaemonId | None, target: DaemonId | None) -> Ways:
+    sources, targets = ((None if one is None else frozenset([one])) for one in (source, target))
+    return Ways(sources, targets)
 
 
 def silent_world(settings: NetworkSettings, seed: int = 1, daemons: int = 3) -> World:
@@ -114,7 +119,7 @@ def test_a_partition_cuts_between_its_sides_only_and_heals() -> None:
     say(world, 1)
     world.run(10_000)
     assert [len(numbers(world, daemon)) for daemon in (2, 3, 4)] == [1, 0, 0]
-    assert list(world.network.components([ONE, TWO, THREE, DaemonId(4)])) == [[1, 2], [3, 4]]
+    assert list(world.network.components([ONE, TWO, THREE, DaemonId(4)])) == [[[1, 2]], [[3, 4]]]
     world.network.heal()
     say(world, 1)
     world.run(20_000)
@@ -123,8 +128,8 @@ def test_a_partition_cuts_between_its_sides_only_and_heals() -> None:
 
 def test_a_closed_link_works_the_other_way_and_a_broken_one_never_heals() -> None:
     world = silent_world(NetworkSettings())
-    world.network.close(world.network.links(ONE, TWO))
-    world.network.break_for_ever(world.network.links(ONE, THREE))
+    world.network.close(between(ONE, TWO))
+    world.network.break_for_ever(between(ONE, THREE))
     say(world, 1)
     say(world, 1, source=2)
     world.run(10_000)
@@ -132,7 +137,7 @@ def test_a_closed_link_works_the_other_way_and_a_broken_one_never_heals() -> Non
     assert not world.network.two_way(ONE, TWO)
     world.network.calm()
     assert world.network.two_way(ONE, TWO) and not world.network.two_way(ONE, THREE)
-    assert list(world.network.components([ONE, TWO, THREE])) == [[1, 2, 3]]
+    assert list(world.network.components([ONE, TWO, THREE])) == [[[1, 2, 3]]]
     assert not world.network.is_clique([ONE, TWO, THREE])
     assert world.network.is_clique([ONE, TWO])
 
@@ -149,8 +154,8 @@ def test_multicast_stays_in_its_domain_and_unicast_does_not() -> None:
 
 def test_a_storm_is_over_when_it_ends_and_storms_may_overlap() -> None:
     world = silent_world(NetworkSettings())
-    total = world.network.start_storm("loss", 1.0, world.network.links(None, TWO))
-    slow = world.network.start_storm("delay", 50_000, world.network.links(ONE, None))
+    total = world.network.start_storm("loss", 1.0, between(None, TWO))
+    slow = world.network.start_storm("delay", 50_000, between(ONE, None))
     say(world, 1)
     world.network.end_storm(total)
     say(world, 1)
@@ -167,19 +172,20 @@ def test_a_storm_is_over_when_it_ends_and_storms_may_overlap() -> None:
 
 def test_a_filter_takes_the_next_packets_of_its_tag() -> None:
     world = silent_world(NetworkSettings())
-    links = world.network.links(ONE, TWO)
-    world.network.add_filter(Filter(Tag.TOKEN, 2, 1 << 60), links)
+    ways = between(ONE, TWO)
+    link = world.network.link(ONE, TWO)
+    world.network.add_filter(Filter(Tag.TOKEN, 2, 1 << 60), ways)
     say(world, 1, Tag.HELLO)
     say(world, 3, Tag.TOKEN)
     world.run(10_000)
     assert numbers(world, 2) == [0, 2]
     assert len(numbers(world, 3)) == 4
-    assert links[0].plain, "a spent filter costs nothing"
+    assert link.plain, "a spent filter costs nothing"
 
 
 def test_a_filter_without_count_ends_with_its_time() -> None:
     world = silent_world(NetworkSettings())
-    world.network.add_filter(Filter(Tag.DATA, -1, 5_000), world.network.links(None, TWO))
+    world.network.add_filter(Filter(Tag.DATA, -1, 5_000), between(None, TWO))
     say(world, 9, Tag.DATA)
     world.run(5_000)
     say(world, 1, Tag.DATA)
@@ -203,15 +209,16 @@ def test_a_packet_lost_for_ever_is_lost_in_every_copy_and_no_other_is() -> None:
 
 def test_what_is_lost_for_ever_stays_so_when_all_is_calm_but_no_more_is_lost() -> None:
     world = silent_world(NetworkSettings())
-    links = world.network.links(ONE, TWO)
+    ways = between(ONE, TWO)
+    link = world.network.link(ONE, TWO)
     lost = Filter(Tag.DATA, 2, 1 << 60, for_ever=True)
-    world.network.add_filter(lost, links)
-    world.network.add_filter(Filter(Tag.DATA, 1, 1 << 60, for_ever=True), links)
-    world.network.add_filter(Filter(Tag.HELLO, 1, 1 << 60), links)
-    world.network.start_storm("loss", 1.0, links)
+    world.network.add_filter(lost, ways)
+    world.network.add_filter(Filter(Tag.DATA, 1, 1 << 60, for_ever=True), ways)
+    world.network.add_filter(Filter(Tag.HELLO, 1, 1 << 60), ways)
+    world.network.start_storm("loss", 1.0, ways)
     assert lost.drops(0, ring_packet(7, 3))
     world.network.calm()
-    assert links[0].filters == [lost] and links[0].loss == 0
+    assert link.filters == [lost] and link.loss == 0
     assert lost.drops(0, ring_packet(7, 4))
     assert not lost.drops(0, ring_packet(8, 4))
 
@@ -240,3 +247,59 @@ def test_corrupt_packets_arrive_changed() -> None:
     whole = {node(world, 1).packet(Tag.HELLO, n.to_bytes(4, "big")) for n in range(20)}
     came = node(world, 2).packets()
     assert len(came) == 20 and not whole & set(came)
+
+
+FAST = NetworkSettings(latency_us=100, jitter_us=0)
+SLOW = NetworkSettings(latency_us=50_000, jitter_us=0)
+
+
+def two_sites(far: dict[tuple[int, int], NetworkSettings]) -> World:
+    world = World(
+        lambda member, rng: FakeNode(member, rng, period_us=0),
+        daemons=3,
+        network=FAST,
+        sites=[[1, 2], [3]],
+        far=far,
+    )
+    world.run(0)
+    return world
+
+
+def send(world: World, source: int, target: int) -> None:
+    packet = node(world, source).packet(Tag.HELLO, bytes(4))
+    world._perform(world.hosts[DaemonId(source)], [Send(DaemonId(target), packet)])
+
+
+def test_links_between_sites_have_their_own_settings_in_each_direction() -> None:
+    world = two_sites({(1, 2): SLOW})
+    send(world, 1, 2)
+    send(world, 1, 3)
+    send(world, 3, 1)
+    world.run(100_000)
+    assert arrivals(world, 2) == [100]
+    assert arrivals(world, 3) == [50_000]
+    assert 20_000 <= arrivals(world, 1)[0] < 22_000, "what is usual if nothing is said"
+
+
+def test_a_link_that_is_made_late_has_what_befell_it_before() -> None:
+    world = two_sites({(1, 2): SLOW, (2, 1): SLOW})
+    network = world.network
+    network.close(between(ONE, THREE))
+    network.start_storm("delay", 7_000, between(THREE, None))
+    network.add_filter(Filter(Tag.HELLO, 1, 1 << 60), between(TWO, THREE))
+    send(world, 1, 3)
+    for _ in range(2):
+        send(world, 2, 3)
+        send(world, 3, 2)
+    world.run(100_000)
+    assert arrivals(world, 3) == [50_000], "one way closed, one packet lost"
+    assert arrivals(world, 2) == [57_000, 57_000]
+
+
+def test_the_leads_of_sites_need_no_multicast_between_them() -> None:
+    world = two_sites({})
+    assert list(world.network.components([ONE, TWO, THREE])) == [[[1, 2], [3]]]
+    assert list(world.network.components([TWO, THREE])) == [[[2], [3]]]
+    world.network.close(between(ONE, THREE))
+    assert list(world.network.components([ONE, TWO, THREE])) == [[[1, 2]], [[3]]]
+    assert list(world.network.components([TWO, THREE])) == [[[2], [3]]]

@@ -5,6 +5,7 @@ import pytest
 from antiphon.core.errors import ConfigError
 from antiphon.sim.network import NetworkSettings
 from antiphon.sim.notation import Link, Tokens, read_amounts, read_time, write_amounts, write_time
+from antiphon.sim.places import Lead, Site
 from antiphon.sim.trial import parse_trial
 from antiphon.sim.workload import WorkloadSettings
 
@@ -40,10 +41,23 @@ def test_a_signed_time() -> None:
     assert write_time(2_000_000, signed=True) == "+2s"
 
 
+def test_places() -> None:
+    assert Tokens(1, "site2").place() == Site(2)
+    assert Tokens(1, "lead13").place() == Lead(13)
+    assert (Tokens(1, "*").place(), Tokens(1, "7").place()) == (0, 7)
+    for bad in ("site", "site0", "lead-1", "Site1", "leader1"):
+        with pytest.raises(ConfigError):
+            Tokens(1, bad).place()
+    with pytest.raises(ConfigError):
+        Tokens(1, "*").place(any_allowed=False)
+
+
 def test_links() -> None:
     assert Tokens(1, "1 > 4").link() == Link(1, 4, False)
     assert Tokens(1, "* - 3").link() == Link(0, 3, True)
     assert str(Link(0, 3, True)) == "* - 3"
+    between = Link(Site(1), Lead(2), True)
+    assert Tokens(1, str(between)).link() == between
     for bad in ("1 4", "1 <", "1 > x", "0 > 1", ">"):
         with pytest.raises(ConfigError):
             Tokens(1, bad).link()
@@ -51,6 +65,7 @@ def test_links() -> None:
 
 def test_sides() -> None:
     assert Tokens(1, "2 1 | 3").sides() == ((1, 2), (3,))
+    assert Tokens(1, "site2 1 | site1").sides() == ((1, Site(2)), (Site(1),))
     for bad in ("", "1 |", "| 1", "1 2 | 2", "1 || 2"):
         with pytest.raises(ConfigError):
             Tokens(1, bad).sides()
@@ -66,12 +81,12 @@ def test_comments_and_private_groups() -> None:
 
 def test_settings_go_both_ways() -> None:
     text = "latency=2ms loss=0.25 bandwidth=100mbit"
-    settings = read_amounts(Tokens(1, text), NetworkSettings)
+    settings = read_amounts(Tokens(1, text), NetworkSettings())
     assert settings == NetworkSettings(latency_us=2_000, loss=0.25, bandwidth_bits=100_000_000)
-    assert write_amounts(settings) == text
-    workload = read_amounts(Tokens(1, "rate=2.5 until=3s groups=2"), WorkloadSettings)
+    assert write_amounts(settings, NetworkSettings()) == text
+    workload = read_amounts(Tokens(1, "rate=2.5 until=3s groups=2"), WorkloadSettings())
     assert (workload.rate, workload.until_us, workload.groups) == (2.5, 3_000_000, 2)
-    assert write_amounts(workload) == "rate=2.5 until=3s groups=2"
+    assert write_amounts(workload, WorkloadSettings()) == "rate=2.5 until=3s groups=2"
 
 
 @pytest.mark.parametrize(
@@ -80,13 +95,13 @@ def test_settings_go_both_ways() -> None:
 )
 def test_wrong_network_settings_are_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="line 3"):
-        read_amounts(Tokens(3, text), NetworkSettings)
+        read_amounts(Tokens(3, text), NetworkSettings())
 
 
 @pytest.mark.parametrize("text", ["rate=0", "rate=x", "groups=0", "groups=1.5", "replies=1.01"])
 def test_wrong_workload_settings_are_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="line 3"):
-        read_amounts(Tokens(3, text), WorkloadSettings)
+        read_amounts(Tokens(3, text), WorkloadSettings())
 
 
 def test_large_numbers_are_written_as_they_are_read():

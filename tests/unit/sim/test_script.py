@@ -10,6 +10,7 @@ from antiphon.core.trace import Kind
 from antiphon.sim.action import JUNK, NOTHING, VERBS, Action
 from antiphon.sim.faults import PERFORMERS
 from antiphon.sim.notation import Link
+from antiphon.sim.places import Lead, Site
 from antiphon.sim.script import TRIGGERS, WITH_REASON, Script, Step, Trigger, parse_script
 from antiphon.wire.packet import Tag
 
@@ -76,11 +77,14 @@ def test_every_verb_can_be_done() -> None:
 
 
 HOSTS = st.integers(1, 5)
+SITES = ((1, 3), (2,), (4, 5))
+ROLES = st.builds(Site, st.integers(1, 3)) | st.builds(Lead, st.integers(1, 3))
+ENDS = st.integers(0, 5) | ROLES
 FIELDS = {
-    "host": HOSTS,
-    "link": st.builds(Link, st.integers(0, 5), st.integers(0, 5), st.booleans()),
+    "host": HOSTS | st.builds(Site, st.integers(1, 3)),
+    "link": st.builds(Link, ENDS, ENDS, st.booleans()),
     "sides": st.permutations([1, 2, 3, 4, 5]).map(
-        lambda hosts: (tuple(sorted(hosts[:2])), tuple(sorted(hosts[2:4])))
+        lambda hosts: (tuple(sorted(hosts[:2])), (hosts[2], Site(3)))
     ),
     "duration": st.integers(0, 10**7),
     "shift": st.integers(0, 10**7),
@@ -112,7 +116,7 @@ def actions(draw: st.DrawFn) -> Action:
 def triggers(draw: st.DrawFn) -> Trigger:
     kind = draw(st.sampled_from(list(TRIGGERS.values())))
     reason = draw(st.sampled_from(["gather", "token_loss"])) if kind in WITH_REASON else ""
-    return Trigger(draw(st.integers(0, 5)), kind, reason, draw(st.integers(0, 10**6)))
+    return Trigger(draw(ENDS), kind, reason, draw(st.integers(0, 10**6)))
 
 
 STEPS = st.builds(Step, st.integers(0, 10**7), actions(), st.none() | triggers())
@@ -121,7 +125,7 @@ STEPS = st.builds(Step, st.integers(0, 10**7), actions(), st.none() | triggers()
 @given(st.lists(STEPS, max_size=8))
 def test_any_script_reads_back_the_same(steps: list[Step]) -> None:
     ordered = tuple(sorted(steps, key=lambda step: step.time))
-    script = Script(daemons=5, sessions=2, steps=ordered)
+    script = Script(daemons=5, sites=SITES, sessions=2, steps=ordered)
     assert parse_script(str(script)) == script
 
 
@@ -154,12 +158,58 @@ def test_any_script_reads_back_the_same(steps: list[Step]) -> None:
         ("at 6s crash 1\nquiet 5s", "line 1: a fault after 'quiet'"),
         ("quiet 11s", "quiet: it comes after the end"),
         ("network speed=1", "line 1: 'speed' is no setting here"),
+        ("at 1s crash site2", "line 1: there is no site 2"),
+        ("when lead2 install crash 1", "line 1: there is no site 2"),
+        ("at 1s restart lead1", "line 1: who leads runs already"),
+        ("at 1s cut lead1 | 2", "line 1: a side has daemons and sites only"),
+        ("sites 1 2", "sites: not every daemon is at one site"),
+        ("sites 1 2 | 3 4", "sites: not every daemon is at one site"),
+        ("sites 1 2 | 2 3", "line 1: a side is empty or a daemon on two sides"),
+        ("sites 1 | 2 | 3\nwan 1 - 2 loss=0.1", "line 2: it is between sites"),
+        ("sites 1 | 2 3\nwan site1 - site3", "wan: there is no site3"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(text: str, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_script(text)
     assert str(caught.value).startswith(says)
+
+
+OVER_SITES = """\
+seed 7
+daemons 5
+sessions 1
+sites 1 4 | 2 3 | 5
+wan * - * latency=10ms
+wan site1 - site2 latency=40ms loss=0.02
+wan site2 > site1 latency=80ms bandwidth=4mbit
+network
+when lead2 enters recover after 5ms crash lead2
+at 1s oneway site1 > site3
+at 1s oneway lead1 - lead3
+at 1s cut site2
+at 1s cut 5 site1 | site2
+at 1s loss 0.3 500ms site1 - site2
+at 2s crash site3
+at 2s heal site1 - site3
+at 3s restart site3
+until 4s
+"""
+
+
+def test_a_script_with_sites_reads_back_the_same() -> None:
+    script = parse_script(OVER_SITES)
+    assert str(script) == OVER_SITES
+    assert script.sites == ((1, 4), (2, 3), (5,))
+    assert script.steps[0].trigger == Trigger(Lead(2), Kind.ENTER, "recover", 5_000)
+
+
+def test_of_what_is_said_about_two_sites_the_last_counts() -> None:
+    far = parse_script(OVER_SITES).far
+    latencies = {pair: settings.latency_us // 1_000 for pair, settings in far.items()}
+    assert latencies == {(1, 2): 40, (2, 1): 80, (1, 3): 10, (3, 1): 10, (2, 3): 10, (3, 2): 10}
+    assert far[2, 1].bandwidth_bits == 4_000_000
+    assert (far[1, 2].loss, far[2, 1].loss) == (0.02, 0.0)
 
 
 def test_nothing_is_said_by_default() -> None:

@@ -20,6 +20,7 @@ from antiphon.core.ids import DaemonId, Member
 from antiphon.core.machine import NEVER, Wakeup
 from antiphon.core.trace import Kind, Record
 from antiphon.sim.disk import DiskSettings
+from antiphon.sim.gates import Ways
 from antiphon.sim.host import INBOX_PACKETS
 from antiphon.sim.network import NetworkSettings
 from antiphon.sim.world import World
@@ -339,10 +340,9 @@ def test_at_quiet_all_faults_end() -> None:
 def test_where_hearing_is_not_transitive_nothing_is_demanded() -> None:
     stage = Stage(daemons=5)
     world = stage.world
-    world.network.break_for_ever(world.network.links(ONE, TWO))
-    for a in (1, 2, 3):
-        for b in (4, 5):
-            world.network.break_for_ever(world.network.links(DaemonId(a), DaemonId(b)))
+    world.network.break_for_ever(Ways(frozenset([ONE]), frozenset([TWO])))
+    near, far = (frozenset(map(DaemonId, some)) for some in ((1, 2, 3), (4, 5)))
+    world.network.break_for_ever(Ways(near, far))
     world.run(1_000)
     world.quiet()
     world.finish()
@@ -377,3 +377,20 @@ def test_a_node_without_deadline_is_left_alone() -> None:
     stage.world.run(1_000_000)
     assert stage.world.events == 0
     assert stage.world.hosts[ONE].wake == NEVER
+
+
+def test_a_world_of_many_sites_makes_only_the_links_that_are_used() -> None:
+    """A thousand daemons have a million pairs; what is said of all of them makes none."""
+    sites = [range(20 * at + 1, 20 * at + 21) for at in range(50)]
+    stage = Stage(0, daemons=1_000, sites=sites)
+    world = stage.world
+    near = sum(len(host.link_to) for host in world.hosts.values())
+    assert near == 50 * 20 * 19
+    world.run(0)
+    world._perform(world.hosts[ONE], [Send(DaemonId(999), b"far"), Send(DaemonId(1_001), b"?")])
+    world.network.cut([sites[0]])
+    world.network.heal()
+    world.network.start_storm("duplicate", 1.0, Ways())
+    assert sum(len(host.link_to) for host in world.hosts.values()) == near + 1
+    world.run(30_000)
+    assert [event.packet for event in events(stage.nodes[998])] == [b"far"]

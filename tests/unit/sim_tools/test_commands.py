@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from antiphon.sim.sites_swarm import draw_sites
 from antiphon.sim.trial import parse_trial
 from antiphon.tools import sim_command
 from antiphon.tools.sim_command import sim
@@ -110,6 +111,17 @@ def test_a_failing_seed_is_told_with_its_replay(monkeypatch: pytest.MonkeyPatch)
     assert result.exit_code == 1
     assert "antiphon sim --seed 8 --timeline" in result.output
     assert json.loads(result.output.splitlines()[-1])["stuck"] == 2
+
+
+def test_seeds_over_sites_are_drawn_run_and_told_with_their_replay() -> None:
+    text = call("--sites", "--seed", "3", "--script").output
+    assert parse_trial(text) == draw_sites(3)
+    result = call("--sites", "--seeds", "3:4", "--jobs", "1", "--reach")
+    assert "whole site down" in result.output
+    assert "NOT COUNTED" in result.output
+    assert result.exit_code == 1
+    outcome = sim_command.play(draw_sites(3), events_max=10)[1]
+    assert "antiphon sim --sites --seed 3 --timeline" in failure_text(outcome)
 
 
 def test_reach_prints_every_pair_and_fails_while_some_are_missing() -> None:

@@ -29,6 +29,7 @@ from antiphon.sim.reach import (
     all_pairs,
     event_name,
 )
+from antiphon.sim.sites_reach import SITE_DROP_REASONS, site_pairs
 from antiphon.sim.trial import parse_trial, play
 from antiphon.sim.unreached import findings
 from antiphon.wire.control import Ready
@@ -154,7 +155,7 @@ def test_situations_must_be_frequent_in_a_large_swarm() -> None:
 
 
 def test_everything_explained_is_something_that_is_counted() -> None:
-    listed = set(all_pairs())
+    listed = {*all_pairs(), *site_pairs()}
     for table in (unreached.IMPOSSIBLE, unreached.ELSEWHERE):
         assert all(pair in listed and why for pair, why in table.items())
 
@@ -191,4 +192,4 @@ def _texts(node: ast.AST | None) -> list[str]:
 def test_every_reason_to_drop_is_listed() -> None:
     spoken = spoken_reasons()
     assert {"other_attempt", "duplicate", "frozen", "malformed"} <= spoken
-    assert spoken <= set(DROP_REASONS)
+    assert spoken <= {*DROP_REASONS, *SITE_DROP_REASONS}

@@ -8,7 +8,7 @@ from antiphon.protocol.node import Node
 from antiphon.sim.shrink import Fails, breaks, broken, shrink
 from antiphon.sim.swarm import draw
 from antiphon.sim.trial import Trial, parse_trial, play
-from antiphon.sim.without import without_daemon, without_slot
+from antiphon.sim.without import without_daemon, without_site, without_slot
 
 LONG = """
 node packet-bytes=300
@@ -113,3 +113,63 @@ def test_a_variant_that_no_node_accepts_does_not_count_as_failing() -> None:
     trial = parse_trial(LONG)
     wrong = replace(trial, variant=replace(trial.variant, window_packets_low=500))
     assert not breaks("D4")(wrong)
+
+
+OVER_SITES = """\
+seed 5
+daemons 5
+sessions 1
+sites 1 4 | 2 | 3 5
+wan site1 - site3 latency=40ms
+wan site2 > site3 loss=0.1
+network
+when lead3 enters recover crash lead2
+at 1s oneway site1 - site3
+at 2s cut site2 | site3
+at 3s crash site1
+at 4s pause lead3 10ms
+at 5s send 5.1 g agreed needed
+until 6s
+"""
+
+
+def test_a_site_loses_one_daemon_and_keeps_its_number() -> None:
+    script = without_daemon(parse_trial(OVER_SITES).script, 4)
+    assert script.sites == ((1,), (2,), (3, 4))
+    assert "send 4.1 g" in str(script)
+    assert len(script.steps) == 6 and len(script.wan) == 2
+
+
+def test_a_site_that_is_empty_is_gone_and_the_others_move_up() -> None:
+    script = without_daemon(parse_trial(OVER_SITES).script, 2)
+    assert script.sites == ((1, 3), (2, 4))
+    assert [str(told) for told in script.wan] == ["wan site1 - site2 latency=40ms"]
+    verbs = [str(step).split(" ", 2)[2] for step in script.steps]
+    assert verbs == ["oneway site1 - site2", "crash site1", "pause lead2 10ms"] + [
+        "send 4.1 g agreed needed"
+    ]
+
+
+def test_of_one_site_nothing_is_said() -> None:
+    script = parse_trial(OVER_SITES).script
+    smaller = without_site(without_site(script, 3), 2)
+    assert (smaller.daemons, smaller.sites, smaller.wan) == (2, (), ())
+    assert [str(step) for step in smaller.steps] == ["at 3s crash site1"]
+    assert parse_trial(str(smaller)).script == smaller
+
+
+def test_sites_that_are_not_needed_are_left_out() -> None:
+    trial = parse_trial(OVER_SITES)
+    smaller = shrink(trial, needs("agreed needed"))
+    assert (smaller.script.sites, smaller.script.wan) == ((), ())
+    assert smaller.script.daemons == 2
+    kept = shrink(trial, needs("pause lead", "wan"))
+    assert [str(step.action) for step in kept.script.steps] == ["pause lead2 10ms"]
+    assert len(kept.script.sites) == 2 and len(kept.script.wan) == 1
+    assert kept.script.daemons == 2
+
+
+def test_an_isolated_site_may_lose_a_daemon() -> None:
+    script = parse_trial("daemons 3\nsites 1 2 | 3\nat 1s cut site1\nuntil 2s\n").script
+    assert [str(step) for step in without_daemon(script, 2).steps] == ["at 1s cut site1"]
+    assert not without_site(script, 1).steps

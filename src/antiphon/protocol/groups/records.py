@@ -6,7 +6,7 @@ from zlib import crc32
 from antiphon.core.bundle import Bundle
 from antiphon.core.effects import Emit, Installed
 from antiphon.core.errors import DecodeError
-from antiphon.core.ids import ConfigId, GroupName, Member, SessionId, ViewId
+from antiphon.core.ids import ConfigId, Configuration, GroupName, Member, SessionId, ViewId
 from antiphon.core.machine import Instant
 from antiphon.core.trace import Cause, Kind, Record
 from antiphon.wire.body import Body, read_body
@@ -71,17 +71,23 @@ class GroupRecords:
         row.detail = "change"
         return row
 
-    def send(self, now: Instant, config: ConfigId, bundle: Bundle) -> list[Emit]:
+    def send(self, now: Instant, config: Configuration, bundle: Bundle) -> list[Emit]:
+        """With the daemons that it is for, if it is not for all."""
+        wanted: tuple[Member, ...] = ()
+        if bundle.reach and len(bundle.reach) < len(config.segments):
+            reached = [config.segments[one.segment] for one in bundle.reach]
+            wanted = tuple(sorted(member for members in reached for member in members))
         if bundle.control:
             rows = [self._change(Kind.SEND, now, bundle)]
         else:
             body = read_body(bundle.body, bundle.count)
             rows = self.messages(Kind.SEND, now, bundle, body, list(body.table))
         for row in rows:
-            row.config = config
+            row.config = config.id
             row.sequence = bundle.sequence
             row.stamp = bundle.stamp
             row.views = tuple(self._view_of(name) for name in row.groups)
+            row.members = wanted
         return [Emit(row) for row in rows]
 
     def hand(

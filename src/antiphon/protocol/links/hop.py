@@ -15,11 +15,11 @@ After    docs/protocols/hop.md
 
 from collections import Counter
 
-from antiphon.core.effects import Send, Word
+from antiphon.core.effects import Arrived, LinkDead, Send, Word
 from antiphon.core.machine import Instant, Timers
 from antiphon.protocol.links.echo import Echo
 from antiphon.protocol.links.memory import Memory
-from antiphon.protocol.links.news import Arrived, LinkDead, LinkId, LinkRoom
+from antiphon.protocol.links.news import LinkId, LinkRoom
 from antiphon.protocol.links.rate import Bucket, Report
 from antiphon.protocol.links.repair import Receiving, as_runs
 from antiphon.protocol.links.sending import Sending
@@ -73,6 +73,10 @@ class Hop:
     def deadline(self) -> Instant:
         return self._timers.deadline()
 
+    def skip(self, gap: Instant) -> None:
+        """The process stood still for so long."""
+        self._timers.shift(gap)
+
     # What the layer above asks and says.
 
     @property
@@ -110,7 +114,7 @@ class Hop:
             return fault
         self._echo.note(now, packet.sent_at)
         effects: list[Word] = [
-            Arrived(self.link, each.data)
+            Arrived(self.link.peer, each.data)
             for each in packet.objects
             if self.receiving.take(now, each)
         ]
@@ -215,7 +219,7 @@ class Hop:
     def _die(self, reason: str) -> list[Word]:
         self.dead = True
         self._timers.clear_all()
-        return [LinkDead(self.link, reason)]
+        return [LinkDead(self.link.peer, reason)]
 
     def _arm_nack(self, now: Instant) -> None:
         """SP-240: nothing is missing, nothing is asked for."""

@@ -18,26 +18,7 @@ class LinkId(NamedTuple):
     birth: int
 
 
-class Arrived(Word):
-    """An object came over the link, for the first time, in whatever order."""
-
-    link: LinkId
-    data: bytes
-
-
 class LinkRoom(Word):
     """The backlog is small again; said once after it had been too large."""
 
     link: LinkId
-
-
-class LinkDead(Word):
-    """Nothing more goes over this link; membership decides what follows (SP-152 to SP-154).
-
-    requests    this end asked for an object again and again
-    nacks       the other end did
-    silence     the other end answers no probe
-    """
-
-    link: LinkId
-    reason: str

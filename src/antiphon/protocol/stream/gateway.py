@@ -5,10 +5,13 @@ theirs, at once and in any order (SP-118), and waits for the token to be put on 
 """
 
 from collections import deque
+from hashlib import blake2b
 
 from antiphon.core.effects import Forward
-from antiphon.core.ids import Configuration, DaemonId, Member
+from antiphon.core.ids import ConfigId, Configuration, DaemonId, Member
 from antiphon.core.machine import Instant
+from antiphon.core.overlay import Overlay
+from antiphon.core.weights import SiteId, Weights
 from antiphon.wire.crossing import (
     StreamReport,
     pack_parcel,
@@ -25,9 +28,39 @@ Branch = tuple[DaemonId, int]
 def branches(configuration: Configuration, me: Member) -> tuple[tuple[Branch, ...], ...]:
     """For each segment: to whom its leader, me, passes on what comes from there."""
     leaders = [members[0] for members in configuration.segments]
+    mine = SiteId(leaders.index(me))
+    overlay = overlay_of(configuration)
+    found = []
+    for source in overlay.sites:
+        tree = overlay.tree(source)
+        found.append(
+            tuple(
+                (leaders[child].daemon, sum(1 << below for below in tree.below(child)))
+                for child in tree.children[mine]
+            )
+        )
+    return tuple(found)
+
+
+def neighbours(configuration: Configuration, me: Member) -> tuple[Member, ...]:
+    """The leaders that some tree joins to me; none if I lead nobody."""
+    leaders = [members[0] for members in configuration.segments]
+    if len(leaders) == 1 or me not in leaders:
+        return ()
     mine = leaders.index(me)
-    others = [(one.daemon, 1 << at) for at, one in enumerate(leaders) if at != mine]
-    return tuple(tuple(others) if at == mine else () for at in range(len(leaders)))
+    pairs = [pair for pair in overlay_of(configuration).links() if mine in pair]
+    return tuple(leaders[one if other == mine else other] for one, other in pairs)
+
+
+def birth_of(config: ConfigId) -> int:
+    """Names the links of a configuration, which never comes again."""
+    return int.from_bytes(blake2b(pack_config(config), digest_size=8).digest(), "big")
+
+
+def overlay_of(configuration: Configuration) -> Overlay:
+    sites = tuple(SiteId(at) for at in range(len(configuration.segments)))
+    edges = tuple(sorted((SiteId(a), SiteId(b), weight) for a, b, weight in configuration.edges))
+    return Overlay(Weights(sites, edges))
 
 
 class Gateway:

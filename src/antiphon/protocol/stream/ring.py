@@ -464,8 +464,8 @@ class Ring:
                 mask = contents.mask or 0
                 effects += self.abroad.sent(contents.reliable, self._me, mask, body)
         for bundle in filled[1]:
-            if self._all:
-                effects.append(Stamped(self.configuration.id, bundle))
+            if self._all and not is_intent(bundle):
+                effects.append(Stamped(self.configuration, bundle))
             size = CHANGE_BYTES if bundle.control else len(bundle.body)
             effects.append(Taken(bundle.session, size))
             if bundle.service == Service.UNRELIABLE:

@@ -25,6 +25,7 @@ from antiphon.core.effects import (
     Holdings,
     Install,
     Installed,
+    Neighbours,
     Progress,
     ReadFirst,
     Recover,
@@ -40,6 +41,7 @@ from antiphon.core.ids import NO_CONFIG, ConfigId, Configuration, Member
 from antiphon.core.machine import Instant, Timers, Wakeup
 from antiphon.core.service import Service
 from antiphon.core.trace import Kind, Level, Record
+from antiphon.protocol.stream.gateway import birth_of, neighbours
 from antiphon.protocol.stream.packing import OWN_SESSION, Outbox
 from antiphon.protocol.stream.pull import Pull, answer, fragment_bytes
 from antiphon.protocol.stream.recovery import Plan, stream_holdings
@@ -319,6 +321,7 @@ class Stream:
         )
         self.state = State.RUNNING
         effects.append(ReadFirst(token=self._settings.accelerated_packets > 0))
+        effects.append(Neighbours(birth_of(configuration.id), neighbours(configuration, self._me)))
         effects.append(Installed(configuration, base, together, evidence))
         effects += self._ring.begin(now)
         foretaste, self._foretaste = self._foretaste, []

@@ -7,12 +7,12 @@ from heapq import heappop, heappush
 from itertools import count
 from random import Random
 
-from antiphon.core.effects import Send, Word
+from antiphon.core.effects import Arrived, LinkDead, Send, Word
 from antiphon.core.ids import DaemonId, Incarnation, Member
 from antiphon.core.machine import MILLISECOND, SECOND, Instant
 from antiphon.protocol.links.hop import Hop
 from antiphon.protocol.links.memory import Memory
-from antiphon.protocol.links.news import Arrived, LinkDead, LinkId
+from antiphon.protocol.links.news import LinkId
 from antiphon.protocol.links.settings import HopSettings
 from antiphon.wire.link import LinkPacket, read_link_packet
 from antiphon.wire.packet import HEADER, WIRE_VERSION

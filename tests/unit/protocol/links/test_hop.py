@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.core.effects import Send, Word
+from antiphon.core.effects import Arrived, Send, Word
 from antiphon.core.ids import Incarnation, Member
 from antiphon.core.machine import MILLISECOND, NEVER, SECOND
 from antiphon.protocol.links.hop import Hop
 from antiphon.protocol.links.memory import Memory
-from antiphon.protocol.links.news import Arrived, LinkId
+from antiphon.protocol.links.news import LinkId
 from antiphon.protocol.links.settings import HopSettings
 from antiphon.wire.link import LinkAck, LinkObject, LinkPacket, read_link_packet
 from tests.unit.protocol.links.channel import (
@@ -87,10 +87,10 @@ def test_what_comes_goes_up_at_once_although_earlier_is_missing() -> None:
     first = hop.receive(0, heard(objects=[LinkObject(1, 0, b"one")]))
     later = hop.receive(10, heard(objects=[LinkObject(4, 0, b"four")]))
     assert [effect for effect in first if isinstance(effect, Arrived)] == [
-        Arrived(hop.link, b"one")
+        Arrived(hop.link.peer, b"one")
     ]
     assert [effect for effect in later if isinstance(effect, Arrived)] == [
-        Arrived(hop.link, b"four")
+        Arrived(hop.link.peer, b"four")
     ]
     assert [*hop.receiving.missing] == [2, 3]
     assert (hop.receiving.received, hop.receiving.highest) == (1, 4)

@@ -94,7 +94,18 @@ class Continent:
     def _configuration(self, epoch: int, parts: tuple[tuple[Member, ...], ...]) -> Configuration:
         members = tuple(sorted(member for part in parts for member in part))
         first = members[0]
-        return Configuration(ConfigId(epoch, *first, 1), members, parts if len(parts) > 1 else ())
+        config = ConfigId(epoch, *first, 1)
+        if len(parts) == 1:
+            return Configuration(config, members)
+        return Configuration(config, members, parts, self._edges(len(parts)))
+
+    def _edges(self, count: int) -> tuple[tuple[int, int, int], ...]:
+        """A tree of some shape, and some more."""
+        pairs = {(self.random.randrange(at), at) for at in range(1, count)}
+        pairs |= {(a, b) for b in range(count) for a in range(b) if self.random.random() < 0.3}
+        edges = [(a, b, self.random.randrange(1, 5)) for a, b in sorted(pairs)]
+        back = [(b, a, self.random.randrange(1, 5)) for a, b in sorted(pairs)]
+        return tuple(sorted(edges + back))
 
     def start(self) -> None:
         for daemon in self.daemons.values():

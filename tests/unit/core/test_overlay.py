@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.core.errors import ConfigError
-from antiphon.protocol.links.overlay import UNREACHABLE, Overlay
-from antiphon.protocol.links.weights import (
+from antiphon.core.overlay import UNREACHABLE, Overlay
+from antiphon.core.weights import (
     LAST_RESORT,
     WEIGHT_MAX,
     SiteId,

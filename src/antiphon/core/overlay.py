@@ -6,7 +6,7 @@ every beginning of such a path is one too, so they form a tree.
 """
 
 from antiphon.core.machine import NEVER
-from antiphon.protocol.links.weights import SiteId, Weights
+from antiphon.core.weights import SiteId, Weights
 
 UNREACHABLE = NEVER
 

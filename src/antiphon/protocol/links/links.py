@@ -1,0 +1,110 @@
+"""All links of a daemon that leads its segment: made with a configuration, dropped with it.
+
+       Neighbours           LinkDead
+    -------------> links  ------------> membership
+        Forward    one Hop     Arrived
+    -------------> per edge ----------> stream
+
+Timers   those of the links
+After    docs/protocols/hop.md
+"""
+
+from collections import deque
+
+from antiphon.core.effects import Emit, Forward, LinkDead, Neighbours, Send, Word
+from antiphon.core.ids import DaemonId, Member
+from antiphon.core.machine import NEVER, Instant, Wakeup
+from antiphon.core.trace import Kind, Record
+from antiphon.protocol.links.hop import Hop
+from antiphon.protocol.links.memory import Memory
+from antiphon.protocol.links.news import LinkId, LinkRoom
+from antiphon.protocol.links.settings import HopSettings
+from antiphon.wire.heard import HeardLink
+from antiphon.wire.link import LinkPacket
+from antiphon.wire.packet import Envelope, Tag
+
+FORETASTE_MAX = 256
+"""Packets of links that a neighbour has made before me, kept until I follow."""
+
+
+class Links:
+    def __init__(self, me: Member, settings: HopSettings, envelope: Envelope) -> None:
+        self._me = me
+        self._settings = settings
+        self._envelope = envelope
+        self._head = envelope.head(Tag.LINK)
+        self._links: dict[DaemonId, Hop] = {}
+        self._birth = 0
+        self._memories: dict[DaemonId, Memory] = {}
+        """What was learnt of the way to each neighbour; as many as there are daemons."""
+
+        self._foretaste: deque[LinkPacket] = deque(maxlen=FORETASTE_MAX)
+
+    def deadline(self) -> Instant:
+        return min([link.deadline() for link in self._links.values()], default=NEVER)
+
+    def skip(self, gap: Instant) -> None:
+        """The process stood still for so long."""
+        for link in self._links.values():
+            link.skip(gap)
+
+    def handle(self, now: Instant, event: Word | Wakeup) -> list[Word]:
+        match event:
+            case Forward(to, data, reliable):
+                return self._forward(now, to, data, reliable)
+            case HeardLink(packet):
+                return self._hear(now, packet)
+            case Wakeup():
+                due = [link for link in self._links.values() if link.deadline() <= now]
+                return [effect for link in due for effect in self._after(link, link.wake(now))]
+            case Neighbours(birth, peers):
+                return self._begin(now, birth, peers)
+        raise AssertionError(f"{event!r} at the links")
+
+    def _begin(self, now: Instant, birth: int, peers: tuple[Member, ...]) -> list[Word]:
+        """Other links for another configuration; what was on the way in the old ones is lost,
+        and recovery has found what mattered."""
+        self._birth = birth
+        self._links = {}
+        for peer in peers:
+            memory = self._memories.setdefault(peer.daemon, Memory(self._settings))
+            link = LinkId(self._me, peer, birth)
+            self._links[peer.daemon] = Hop(now, link, self._head, self._settings, memory)
+        effects: list[Word] = []
+        early, self._foretaste = self._foretaste, deque(maxlen=FORETASTE_MAX)
+        for packet in early:
+            if packet.birth == birth:
+                effects += self._hear(now, packet)
+        return effects
+
+    def _forward(self, now: Instant, to: DaemonId, data: bytes, reliable: bool) -> list[Word]:
+        link = self._links.get(to)
+        if link is None or link.dead:
+            return []  # membership has been told, and recovery will find what is held
+        if not reliable:
+            return [Send(to, self._envelope.head(Tag.LOOSE) + data)]
+        return self._after(link, link.send(now, data))
+
+    def _hear(self, now: Instant, packet: LinkPacket) -> list[Word]:
+        link = self._links.get(packet.sender.daemon)
+        if packet.birth != self._birth:
+            self._foretaste.append(packet)
+            return []
+        outcome = link.receive(now, packet) if link is not None else "other_link"
+        if link is None or isinstance(outcome, str):
+            return [self._dropped(now, packet.sender, str(outcome))]
+        return self._after(link, outcome)
+
+    def _after(self, link: Hop, effects: list[Word]) -> list[Word]:
+        """A dead link is told once, and heard of no more. Nobody waits for room: the common
+        window of all segments bounds what is on its way."""
+        if any(isinstance(effect, LinkDead) for effect in effects):
+            del self._links[link.link.peer.daemon]
+        return [effect for effect in effects if not isinstance(effect, LinkRoom)]
+
+    def _dropped(self, now: Instant, sender: Member, reason: str) -> Emit:
+        row = Record(Kind.DROP, now, self._me.daemon, self._me.incarnation)
+        row.peer = sender.daemon
+        row.reason = reason
+        row.value = 1
+        return Emit(row)

@@ -1,0 +1,210 @@
+"""The swarm over sites: a scenario of 2 to 8 of them, drawn from a seed.
+
+Every seed holds at least as much as one of swarm.py, with faults on edges, representatives
+and whole sites on top. Windows stay wide: what a tiny one makes of a round trip of 160 ms is
+a matter of time, not of faults.
+"""
+
+from dataclasses import replace
+from functools import partial
+from random import Random
+
+from antiphon.core.machine import MILLISECOND, SECOND
+from antiphon.core.service import Service
+from antiphon.sim import cascades, edges, holes, nuisances, regions, upheavals
+from antiphon.sim.action import Action
+from antiphon.sim.network import NetworkSettings
+from antiphon.sim.notation import Link
+from antiphon.sim.script import Script, Step, Wan
+from antiphon.sim.stage import Repertoire, Stage
+from antiphon.sim.swarm import QUIET_US, SESSIONS, draw_steps, draw_variant, draw_workload
+from antiphon.sim.trial import NodeVariant, Trial
+
+SITES = (2, 3, 4, 5, 6, 7, 8)
+SITE_WEIGHTS = (22, 34, 20, 12, 6, 3, 3)
+DAEMONS_AT_SITE = (1, 2, 3, 4)
+DAEMON_WEIGHTS = (40, 32, 18, 10)
+DAEMONS_MIN = 3
+UNTIL_US = 24 * SECOND
+"""Sites take longer to find each other than daemons of one site."""
+
+LOCAL_US = QUIET_US + 3 * SECOND
+NEAR_US_MIN = 50
+REPEATING_NEAR_US_MIN = 500
+"""Where one packet is repeated for seconds, a run costs by the rotation."""
+NEAR_US_MAX = 1_000
+FAR_US_MIN = 2 * MILLISECOND
+FAR_US_MAX = 80 * MILLISECOND
+NEAR_LOSS_MAX = 0.03
+FAR_LOSS_MAX = 0.08
+
+MANY_SITES = Repertoire(
+    changes=(
+        edges.edge_cut,
+        edges.edge_one_way,
+        edges.edge_dies_in_change,
+        edges.edge_dies_in_change,  # again: each state of a change has a chance
+        edges.chain,
+        edges.middle_gone,
+        edges.flapping,
+        regions.isolated,
+        regions.sites_part,
+        regions.sites_merge,
+        regions.lead_gone,
+        regions.lead_gone_in_change,
+        regions.lead_gone_in_change,  # again, as above
+        regions.site_gone,
+        regions.torn_site,
+        regions.torn_site,  # again: it takes long until such a site is in a configuration
+        regions.regional,
+        regions.regional,  # again: what was pruned is the hardest part of recovery
+        regions.moving,
+        upheavals.crash_one,
+        upheavals.reborn,
+        upheavals.split,
+        upheavals.split_in_merge,
+        upheavals.many_merge,
+        upheavals.burst,
+        cascades.crash_in_change,
+        cascades.split_in_change,
+        cascades.restart_in_change,
+        cascades.heal_in_change,
+        cascades.lost_in_change,
+        cascades.another_leader,
+        cascades.late_words,
+        cascades.uneven,
+        holes.hole,
+    ),
+    nuisances=(
+        edges.edge_lossy,
+        edges.edge_slow,
+        edges.edge_disorder,
+        edges.edge_drops,
+        regions.lead_stands_still,
+        regions.site_slow,
+        nuisances.pause,
+        nuisances.jump,
+        nuisances.storm,
+        nuisances.targeted_loss,
+        nuisances.lost_for_ever,
+        nuisances.junk,
+        nuisances.stuck_client,
+        nuisances.wrong_requests,
+    ),
+    patience_us={
+        edges.chain: 1_500 * MILLISECOND,
+        edges.middle_gone: 2_500 * MILLISECOND,
+        regions.sites_merge: 1_500 * MILLISECOND,
+        regions.regional: 800 * MILLISECOND,
+        holes.hole: 1_600 * MILLISECOND,
+        nuisances.lost_for_ever: 2_700 * MILLISECOND,
+    },
+)
+
+
+def draw_sites(seed: int) -> Trial:
+    """The scenario of this seed, for ever the same."""
+    rng = Random(f"{seed} sites")
+    places = _draw_places(rng)
+    stage = Stage(rng, sum(map(len, places)), SESSIONS, rng.randrange(2, 6), places)
+    episodes = MANY_SITES.choose(rng)
+    variant = _draw_variant(rng)
+    if nuisances.stuck_client in episodes:
+        variant = replace(variant, backlog_max=rng.randrange(10, 60))
+    repeating = nuisances.lost_for_ever in episodes
+    near_us_min = REPEATING_NEAR_US_MIN if repeating else NEAR_US_MIN
+    script = Script(
+        seed=seed,
+        daemons=stage.daemons,
+        sites=places,
+        wan=_draw_wan(stage),
+        sessions=SESSIONS,
+        network=_draw_network(rng, near_us_min, NEAR_US_MAX, NEAR_LOSS_MAX),
+        workload=draw_workload(rng, stage),
+        steps=(
+            *draw_steps(stage, episodes, MANY_SITES, _draw_beginning(stage)),
+            *_local_words(stage),
+        ),
+        quiet=QUIET_US,
+        until=UNTIL_US,
+    )
+    return Trial(script, variant)
+
+
+def _local_words(stage: Stage) -> list[Step]:
+    """Once all is quiet, and when the last words are said, one site has a group of its own,
+    and another writes to it with every service: every seed prunes, whatever was drawn."""
+    here, there = stage.sites(2)
+    member = partial(Action, host=stage.host_at(here), slot=stage.slot(), groups=("local",))
+    sender = partial(Action, host=stage.host_at(there), slot=stage.slot(), groups=("local",))
+    words = [sender("send", service=service, text="local", times=2) for service in Service]
+    return [
+        Step(LOCAL_US, member("join")),
+        *(Step(LOCAL_US + SECOND, word) for word in words),
+    ]
+
+
+def _draw_places(rng: Random) -> tuple[tuple[int, ...], ...]:
+    """Numbers are dealt at random: the lowest of a site is not always below the next site's."""
+    count = rng.choices(SITES, SITE_WEIGHTS)[0]
+    sizes = rng.choices(DAEMONS_AT_SITE, DAEMON_WEIGHTS, k=count)
+    while sum(sizes) < DAEMONS_MIN:
+        sizes[rng.randrange(count)] += 1
+    numbers = rng.sample(range(1, sum(sizes) + 1), sum(sizes))
+    places = []
+    for size in sizes:
+        places.append(tuple(sorted(numbers[:size])))
+        del numbers[:size]
+    return tuple(places)
+
+
+def _draw_variant(rng: Random) -> NodeVariant:
+    usual = NodeVariant()
+    return replace(
+        draw_variant(rng),
+        ring_packets_max=usual.ring_packets_max,
+        member_packets_max=usual.member_packets_max,
+        window_packets_low=usual.window_packets_low,
+        window_packets_max=usual.window_packets_max,
+    )
+
+
+def _draw_network(rng: Random, least_us: int, most_us: int, loss_max: float) -> NetworkSettings:
+    latency = int(least_us * (most_us / least_us) ** rng.random())
+    return NetworkSettings(
+        latency_us=latency,
+        jitter_us=int(latency * rng.choice((0, 0.1, 0.5))),
+        loss=round(loss_max * rng.random() ** 3, 4) if rng.random() < 0.5 else 0.0,
+        duplicate=0.01 if rng.random() < 0.15 else 0.0,
+        reorder=0.02 if rng.random() < 0.15 else 0.0,
+        bandwidth_bits=rng.choice((4, 10, 100)) * 1_000_000 if rng.random() < 0.15 else 0,
+    )
+
+
+def _draw_wan(stage: Stage) -> tuple[Wan, ...]:
+    """One kind of link for all, and a few pairs with their own, some in one direction only."""
+    rng = stage.rng
+    wan = [Wan(Link(0, 0, True), _draw_network(rng, FAR_US_MIN, FAR_US_MAX, FAR_LOSS_MAX))]
+    for _ in range(rng.randrange(len(stage.places))):
+        link = stage.edge(rng.random() < 0.7)
+        wan.append(Wan(link, _draw_network(rng, FAR_US_MIN, FAR_US_MAX, FAR_LOSS_MAX)))
+    return tuple(wan)
+
+
+def _draw_beginning(stage: Stage) -> list[Step]:
+    """All at once, daemons or a whole site later, or two sites that never reach each other."""
+    rng = stage.rng
+    steps: list[Step] = []
+    draw = rng.random()
+    if draw < 0.2:
+        for host in stage.hosts(rng.randrange(1, stage.daemons)):
+            steps.append(Step(0, Action("crash", host=host)))
+            steps.append(Step(stage.span(10, 800), Action("restart", host=host)))
+    elif draw < 0.35:
+        site = stage.site()
+        steps.append(Step(0, Action("crash", host=site)))
+        steps.append(Step(stage.span(100, 2_500), Action("restart", host=site)))
+    if len(stage.places) > 2 and rng.random() < 0.2:
+        pair = stage.edge(rng.random() < 0.7)
+        steps.append(Step(stage.span(0, 5_000), Action("break", link=pair)))
+    return steps
