@@ -100,7 +100,10 @@ class Attempt:
                     far.append((members_of(parts)[0], union(self.id, parts)))
         return Recover(
             self.id,
-            tuple(Part(part.members, part.segment, union(self.id, [part])) for part in together),
+            tuple(
+                Part(part.members, part.segment, part.least, union(self.id, [part]))
+                for part in together
+            ),
             tuple((state.member.daemon, holdings_of(state, self.id)) for state in near),
             tuple((member.daemon, holdings) for member, holdings in far),
             deputy == me,

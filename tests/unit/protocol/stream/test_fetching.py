@@ -17,6 +17,7 @@ NEXT = ConfigId(2, *member(10), 2)
 PARTS = ((member(10), member(11)), (member(20), member(21)), (member(30),))
 MEMBERS = tuple(sorted(one for part in PARTS for one in part))
 CONFIGURATION = Configuration(OLD, MEMBERS, PARTS)
+NOTHING = (0, 0, 0)
 
 
 def holds(*numbers: int) -> Holdings:
@@ -26,12 +27,12 @@ def holds(*numbers: int) -> Holdings:
     return Holdings(NEXT, streams, 0, 0)
 
 
-def recover(deputy: bool = True) -> Recover:
+def recover(deputy: bool = True, least: tuple[int, ...] = NOTHING) -> Recover:
     """At 20 or 21. Of my party 20 holds 1 and 3, and 21 holds 3; 30 holds 5, and 10 all."""
     parts = (
-        Part(PARTS[1], 1, holds(1, 3)),
-        Part(PARTS[2], 2, holds(5)),
-        Part(PARTS[0], 0, holds(1, 3, 5, 7)),
+        Part(PARTS[1], 1, least, holds(1, 3)),
+        Part(PARTS[2], 2, (9, 9, 9), holds(5)),
+        Part(PARTS[0], 0, (9, 9, 9), holds(1, 3, 5, 7)),
     )
     near = ((DaemonId(20), holds(1, 3)), (DaemonId(21), holds(3)))
     far = ((DaemonId(30), holds(5)), (DaemonId(10), holds(1, 3, 5, 7)))
@@ -66,16 +67,24 @@ def test_a_deputy_gets_what_is_not_for_it_others_what_is() -> None:
     assert Plan(recover(deputy=False), CONFIGURATION).missing(delivery) == {}
 
 
+def test_what_nobody_lacks_is_not_fetched_by_a_deputy() -> None:
+    """It may be stable, and its holder in another segment may have forgotten it."""
+    delivery = Delivery(3, 1)
+    delivery.learn(0, 9, 30, 0)
+    plan = Plan(recover(least=(5, 5, 5)), CONFIGURATION)
+    assert set(plan.missing(delivery)[0]) == {7}
+
+
 def test_all_of_a_party_come_to_the_same_decisions_as_others() -> None:
     """D4: parts are put together differently near and far; what is made of them is not."""
     merged = recover()
     one_by_one = Recover(
         NEXT,
         (
-            *(Part((one,), 0, holds(1, 3, 5, 7)) for one in PARTS[0]),
-            Part(PARTS[1][:1], 1, holds(1, 3)),
-            Part(PARTS[1][1:], 1, holds(3)),
-            Part(PARTS[2], 2, holds(5)),
+            *(Part((one,), 0, (9, 9, 9), holds(1, 3, 5, 7)) for one in PARTS[0]),
+            Part(PARTS[1][:1], 1, NOTHING, holds(1, 3)),
+            Part(PARTS[1][1:], 1, NOTHING, holds(3)),
+            Part(PARTS[2], 2, (9, 9, 9), holds(5)),
         ),
         merged.near,
     )
