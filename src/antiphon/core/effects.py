@@ -241,6 +241,12 @@ class GroupDaemons(Word):
     daemons: tuple[DaemonId, ...]
 
 
+class ChangeMade(Word):
+    """groups -> stream: this group change is delivered, and its views are known here."""
+
+    bundle: Bundle
+
+
 class Forward(Word):
     """stream -> links: an object for the leader of a neighbouring segment."""
 

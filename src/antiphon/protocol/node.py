@@ -15,6 +15,7 @@ from typing import Any
 from antiphon.core.effects import (
     Arrived,
     Ask,
+    ChangeMade,
     Connect,
     Delivered,
     Disconnect,
@@ -116,7 +117,7 @@ class Node:
             **dict.fromkeys(
                 (Submit, SubmitState, Settled, Forget, Freeze, Recover, Install), self.stream
             ),
-            **dict.fromkeys((GroupDaemons, Arrived), self.stream),
+            **dict.fromkeys((GroupDaemons, ChangeMade, Arrived), self.stream),
             **dict.fromkeys((Forward, Neighbours), self.links),
             **dict.fromkeys((Holdings, Progress, Recovered, Evidence, Trouble), self.membership),
             LinkDead: self.membership,

@@ -32,6 +32,9 @@ LOCAL_US = QUIET_US + 3 * SECOND
 NEAR_US_MIN = 50
 REPEATING_NEAR_US_MIN = 500
 """Where one packet is repeated for seconds, a run costs by the rotation."""
+
+PACKET_BYTES_MIN = 400
+"""Room for the way of a bundle to many segments."""
 NEAR_US_MAX = 1_000
 FAR_US_MIN = 2 * MILLISECOND
 FAR_US_MAX = 80 * MILLISECOND
@@ -160,8 +163,10 @@ def _draw_places(rng: Random) -> tuple[tuple[int, ...], ...]:
 
 def _draw_variant(rng: Random) -> NodeVariant:
     usual = NodeVariant()
+    drawn = draw_variant(rng)
     return replace(
-        draw_variant(rng),
+        drawn,
+        packet_bytes=max(PACKET_BYTES_MIN, drawn.packet_bytes),
         ring_packets_max=usual.ring_packets_max,
         member_packets_max=usual.member_packets_max,
         window_packets_low=usual.window_packets_low,

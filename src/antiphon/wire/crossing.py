@@ -22,6 +22,8 @@ from antiphon.wire.ring import SEGMENTS_MAX, ForeignPieces, pack_mask, read_mask
 PARCEL, LOOSE_PARCEL, REPORT = 1, 2, 3
 SORT = Struct(">B")
 PARCEL_HEAD = Struct(">HQQB")
+PARCEL_OVERHEAD = SORT.size + CONFIG_BYTES + PARCEL_HEAD.size
+"""And a bit for each segment."""
 
 
 class StreamReport(msgspec.Struct, gc=False, array_like=True, forbid_unknown_fields=True):

@@ -20,6 +20,7 @@ from enum import StrEnum
 from antiphon.core.bundle import Bundle
 from antiphon.core.effects import (
     Ask,
+    ChangeMade,
     Delivered,
     Ended,
     Forget,
@@ -214,7 +215,8 @@ class Groups:
             config = self._configuration.id
             effects.append(self._records.deliver(now, config, bundle, event.transitional))
         if bundle.control:
-            return effects + self._deliver_change(now, bundle, event.lineage)
+            effects += self._deliver_change(now, bundle, event.lineage)
+            return [*effects, ChangeMade(bundle)] if self._configuration.parts else effects
         return effects + self._deliver_messages(now, bundle, event.transitional)
 
     def _deliver_change(self, now: Instant, bundle: Bundle, lineage: int) -> list[Word]:

@@ -108,6 +108,9 @@ class PacketBuilder:
 class Way(Protocol):
     """Where a bundle goes, decided by the ring."""
 
+    crossing_bytes: int
+    """What a packet grows on its way to other segments."""
+
     def mask(self, bundle: Bundle) -> int:
         """The segments it is for; 0: all."""
         ...
@@ -188,7 +191,7 @@ class Outbox:
         return self._fill(packets_max, way, lambda: self._next(may))
 
     def _fill(self, packets_max: int, way: Way, choose: Callable[[], Queue | None]) -> Filled:
-        builder = PacketBuilder(self._packet_bytes, packets_max)
+        builder = PacketBuilder(self._packet_bytes - way.crossing_bytes, packets_max)
         finished: list[Bundle] = []
         while queue := choose():
             bundle = queue.bundles[0]

@@ -2,7 +2,6 @@
 
 from antiphon.core.bundle import Bundle, Reach
 from antiphon.core.ids import PRIVATE_MARK, Configuration, DaemonId, GroupName
-from antiphon.wire.ring import pack_far
 
 ALL = 0
 """The mask that says: everywhere."""
@@ -60,12 +59,6 @@ class Reaching:
             for segment in range(self._count)
             if mask == ALL or mask >> segment & 1
         )
-
-    def far_bytes(self, bundle: Bundle, sequence: int, heads: tuple[int, ...]) -> int:
-        """What a bundle's place needs beyond the order, with room for what it may yet learn."""
-        reach = self.reach(bundle, sequence, heads)
-        pasts = tuple((segment, sequence) for segment in range(self._count))
-        return len(pack_far(pasts, reach)) + 8 * self._count
 
     def went(self, bundle: Bundle, heads: tuple[int, ...]) -> tuple[int, ...]:
         """It was stamped: the heads behind it."""

@@ -414,19 +414,26 @@ class Ring:
             if room > 0:
                 filled = self._outbox.fill_state(room, self.stamping)
                 packets += self._send(now, token, filled, effects)
+        far_bytes = 0 if self.abroad is None else self.abroad.unstable + self.delivery.own.bytes
+        full = far_bytes >= self._settings.far_bytes_max
         if self.settled and now >= self._next_send_at:
             room = self._room(token, 0) - repeated - len(packets)
             if room > 0:
-                filled = self._outbox.fill(room, self.stamping.may, self.stamping)
+                may = self.stamping.may_change if full else self.stamping.may
+                filled = self._outbox.fill(room, may, self.stamping)
                 packets += self._send(now, token, filled, effects)
-        if packets:
-            self._next_send_at = now + adaptive_delay(
-                token.link_sequence - self._link_aru.value,
-                self._settings.window_packets_low,
-                self._settings.window_packets_max,
-                self._settings.delay_us_max,
-            )
+        if packets or full:
+            self._next_send_at = now + self._delay(token, far_bytes)
         return packets
+
+    def _delay(self, token: Token, far_bytes: int) -> Instant:
+        """The fuller the window of the ring, or that of all segments, the longer."""
+        settings = self._settings
+        used = token.link_sequence - self._link_aru.value
+        low, high = settings.window_packets_low, settings.window_packets_max
+        near = adaptive_delay(used, low, high, settings.delay_us_max)
+        low, high = settings.far_bytes_low, settings.far_bytes_max
+        return max(near, adaptive_delay(far_bytes, low, high, settings.delay_us_max))
 
     def _room(self, token: Token, reserve: int) -> int:
         return allowance(

@@ -28,6 +28,13 @@ class StreamSettings:
     window_packets_max: int = 1600
     """From here on nothing but alive and control messages leaves (TR-49)."""
 
+    far_bytes_low: int = 2 * 1024 * 1024
+    """Below so many unstable bytes in the streams of all segments nobody is delayed."""
+
+    far_bytes_max: int = 8 * 1024 * 1024
+    """From here on nothing but control messages leaves: the slowest segment slows all
+    (SP-129)."""
+
     control_packets_reserve: int = 40
     """The group state of a new configuration may go this far above the window: all wait
     for it."""
@@ -77,6 +84,8 @@ class StreamSettings:
             )
         if self.window_packets_low >= self.window_packets_max:
             raise ConfigError("window_packets_low", "is not below window_packets_max", "lower it")
+        if self.far_bytes_low >= self.far_bytes_max:
+            raise ConfigError("far_bytes_low", "is not below far_bytes_max", "lower it")
         if self.token_loss_us <= self.token_rest_us_max + 4 * self.token_repeat_us:
             raise ConfigError(
                 "token_loss_us",

@@ -5,7 +5,7 @@ tells of the last group change, and a holder that has not delivered it sends no 
 several segments changes are announced: intents, and gates (docs/protocols/wide-area.md).
 """
 
-from antiphon.core.bundle import Bundle
+from antiphon.core.bundle import Bundle, Reach
 from antiphon.core.clocks import LamportClock
 from antiphon.core.errors import DecodeError
 from antiphon.core.ids import Configuration, Member
@@ -16,7 +16,8 @@ from antiphon.protocol.stream.gates import Gates
 from antiphon.protocol.stream.packing import OWN_PRIORITY, OWN_SESSION, Outbox
 from antiphon.protocol.stream.reaching import Reaching
 from antiphon.wire.control import Intent, pack_intent, read_intent
-from antiphon.wire.ring import Token
+from antiphon.wire.crossing import PARCEL_OVERHEAD
+from antiphon.wire.ring import Token, pack_far
 
 
 def is_intent(bundle: Bundle) -> bool:
@@ -35,6 +36,8 @@ class Stamping:
         self.clock = LamportClock()
         self.reaching = Reaching(configuration, segment)
         self.several = self.reaching.several
+        masks = (len(configuration.segments) + 7) // 8
+        self.crossing_bytes = PARCEL_OVERHEAD + masks if self.several else 0
         self._gates = Gates()
         self._intents: dict[tuple[int, int], Bundle] = {}
         """My announcements, by session and number of the change."""
@@ -71,6 +74,10 @@ class Stamping:
         intent = self._intents.get((bundle.session, bundle.number))
         return intent is not None and 0 < intent.stamp <= self._delivery.stable
 
+    def may_change(self, bundle: Bundle) -> bool:
+        """Where there is no room for messages."""
+        return bundle.control and self.may(bundle)
+
     def announce(self, outbox: Outbox) -> None:
         """Intents for the changes that come next."""
         for change in outbox.coming_changes():
@@ -91,9 +98,13 @@ class Stamping:
                 pass  # nobody can read it, so nobody waits for it
 
     def delivered(self, bundle: Bundle) -> None:
-        if bundle.control and not is_intent(bundle):
+        """A group change was delivered here."""
+        if not is_intent(bundle):
             self._changed_at = bundle.position
-            self._gates.open(bundle)
+
+    def made(self, change: Bundle) -> None:
+        """And now its views are known here: who sends to its groups knows where they are."""
+        self._gates.open(change)
 
     # Places.
 
@@ -104,7 +115,11 @@ class Stamping:
         if not self.several:
             return 0
         token = self._token
-        return self.reaching.far_bytes(bundle, token.site_sequence + 1, token.heads)
+        reach: tuple[Reach, ...] = ()
+        if bundle.service != Service.UNRELIABLE:
+            reach = self.reaching.reach(bundle, token.site_sequence + 1, token.heads)
+        pasts = self._other_pasts()[0]
+        return len(pack_far(pasts, reach)) if pasts or reach else 0
 
     def stamp(self, bundle: Bundle) -> None:
         """Give a bundle its place (SP-74 to SP-78, SP-186)."""
@@ -120,7 +135,8 @@ class Stamping:
         bundle.segment = self._segment
         bundle.after_change = self._changed_at if self.several else token.last_change
         if self.several:
-            self._add_other_pasts(bundle)
+            bundle.early_pasts, oldest = self._other_pasts()
+            bundle.order_past = max(bundle.order_past, oldest)
         if bundle.service == Service.UNRELIABLE:
             return  # takes nothing of the order: a lost one must leave no gap (X-33)
         token.site_sequence += 1
@@ -140,11 +156,12 @@ class Stamping:
         if bundle.control:
             token.last_change = bundle.position
 
-    def _add_other_pasts(self, bundle: Bundle) -> None:
+    def _other_pasts(self) -> tuple[tuple[tuple[int, int], ...], int]:
         """What I delivered early of other streams. Where everybody holds it, it is enough to
-        say that everything so old comes first."""
+        say that everything so old comes first: up to this position."""
         delivery = self._delivery
         pasts = []
+        oldest = 0
         for source in delivery.sources:
             sequence = delivery.early_past[source.index]
             if source.index == self._segment or not sequence:
@@ -153,8 +170,7 @@ class Stamping:
                 pasts.append((source.index, sequence))
             else:
                 oldest = position(delivery.stable + 1, 0) - 1
-                bundle.order_past = max(bundle.order_past, oldest)
-        bundle.early_pasts = tuple(pasts)
+        return tuple(pasts), oldest
 
     def forget(self, session: int) -> None:
         """It will never send again."""

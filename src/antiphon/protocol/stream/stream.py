@@ -16,6 +16,7 @@ from enum import StrEnum
 from antiphon.core.bundle import Bundle
 from antiphon.core.effects import (
     Arrived,
+    ChangeMade,
     Delivered,
     Emit,
     Evidence,
@@ -120,6 +121,10 @@ class Stream:
                 return self._settle(now, config)
             case Arrived():
                 return self._arrive(now, event)
+            case ChangeMade(bundle):
+                if self._ring is not None:
+                    self._ring.stamping.made(bundle)
+                return self._work(now)
             case GroupDaemons(group, daemons):
                 if self._ring is not None:
                     self._ring.stamping.reaching.learn(group, daemons)
