@@ -79,7 +79,7 @@ class Ended:
         old = site.configuration()
         told = [(daemon.member, holdings_of(daemon)) for daemon in self.coming]
         parts = tuple(
-            Part((member,), old.segments.index(old.segment_of(member)), held)
+            Part((member,), old.segments.index(old.segment_of(member)), least_of(held), held)
             for member, held in told
         )
         near = tuple((member.daemon, held) for member, held in told)
@@ -107,6 +107,10 @@ class Ended:
 
     def told(self, daemon: Daemon) -> set[Place]:
         return {bundle.position for bundle in self.whole_story(daemon)}
+
+
+def least_of(told: Holdings) -> tuple[int, ...]:
+    return tuple(stream.known for stream in told.streams)
 
 
 def holdings_of(daemon: Daemon) -> Holdings:

@@ -202,7 +202,10 @@ STREAMS = (
     StreamHoldings((), 0, 70_000, ()),
 )
 STATE = State(CONFIG, BASE, 1, STREAMS, 2, 900 << 16)
-PARTS = (PartState((ME,), BASE, 0, STREAMS, 2, 900 << 16), PartState((OTHER,), BASE, 1, (), 0, 0))
+PARTS = (
+    PartState((ME,), BASE, 0, (300, 0), STREAMS, 2, 900 << 16),
+    PartState((OTHER,), BASE, 1, (), (), 0, 0),
+)
 PARTY = (
     MemberState(ME, BASE, 0, STREAMS, 2, 900 << 16),
     MemberState(OTHER, BASE, 1, (), 0, 0),

@@ -374,6 +374,9 @@ class Part(NamedTuple):
     segment: int
     """In the old configuration."""
 
+    least: tuple[int, ...]
+    """Of each stream: up to this sequence none of them lacks anything."""
+
     holdings: Holdings
 
 

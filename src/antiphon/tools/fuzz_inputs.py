@@ -182,7 +182,10 @@ def _rare_packets() -> Iterator[bytes]:
     told = StreamHoldings(((1, 3, 4), (5, 9, 11)), 3, 5, ((7, 8),))
     streams = (told, told)
     states = tuple(MemberState(who, base, 0, streams, 9, 3) for who in (one, two))
-    parts = (PartState((one, two), base, 0, streams, 9, 3), PartState((), base, 1, (), 0, 0))
+    parts = (
+        PartState((one, two), base, 0, (1, 3), streams, 9, 3),
+        PartState((), base, 1, (), (), 0, 0),
+    )
     standing = Standing(two.daemon, base, "token_loss")
     rare: tuple[PacketMessage, ...] = (
         RecoveryRequest(config, base, 1, 0, runs),

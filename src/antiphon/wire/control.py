@@ -131,6 +131,9 @@ class PartState(Control):
     members: Members
     base: ConfigId
     segment: U32
+    least: Annotated[tuple[U64, ...], msgspec.Meta(max_length=SEGMENTS_MAX)]
+    """Of each stream: up to here none of them lacks anything."""
+
     streams: Streams
     stable: U64
     cursor: U64
@@ -454,6 +457,8 @@ def _check_part_states(parts: tuple[PartState, ...]) -> None:
         raise DecodeError("not_canonical", "parts are sorted by where they come from")
     for part in parts:
         _check_sorted(tuple(member.daemon for member in part.members))
+        if len(part.least) != len(part.streams):
+            raise DecodeError("bad_field", "what nobody lacks is told of each stream")
 
 
 def _check_report(report: SiteReport) -> None:

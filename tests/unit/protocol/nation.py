@@ -1,5 +1,4 @@
-"""Whole nodes of several sites on a bench: virtual time, a lossy network, and links between
-leaders that deliver once and in any order, or are dead."""
+"""Whole nodes of several sites on a bench: virtual time, and a network that loses and is cut."""
 
 import heapq
 from collections import Counter
@@ -8,12 +7,9 @@ from dataclasses import replace
 from random import Random
 
 from antiphon.core.effects import (
-    Arrived,
     Broadcast,
     Connect,
-    Forward,
     Join,
-    LinkDead,
     Message,
     Multicast,
     Notify,
@@ -32,8 +28,6 @@ from antiphon.protocol.presets import LAN
 from antiphon.wire.body import pack_body
 from antiphon.wire.packet import TAG_AT, Tag
 
-LINK_DEAD_US = 400_000
-
 
 class House:
     """A node and its one client, who is in group `all`."""
@@ -43,7 +37,6 @@ class House:
         self.up = True
         self.got: list[bytes] = []
         self.views: list[View] = []
-        self.dead: set[DaemonId] = set()
 
 
 class Nation:
@@ -62,7 +55,7 @@ class Nation:
         self.settings = replace(LAN, daemons=tuple(self.site_of), sites=self.sites, level=Level.OFF)
         self.cuts: set[tuple[DaemonId, DaemonId]] = set()
         self.torn: set[tuple[DaemonId, DaemonId]] = set()
-        """Links on which objects under way are lost."""
+        """From whom to whom objects are lost; control packets are not."""
 
         self.houses: dict[DaemonId, House] = {}
         self._queue: list[tuple[Instant, int, Callable[[], object]]] = []
@@ -166,8 +159,6 @@ class Nation:
                         self._carry(me, other, packet)
                 case Send(to, packet):
                     self._carry(me, to, packet)
-                case Forward(to, data, _):
-                    self._link(house, to, data)
                 case Notify(_, Message(body=body)):
                     house.got.append(body)
                 case Notify(_, View(group="all") as view):
@@ -177,6 +168,8 @@ class Nation:
         other = self.houses.get(to)
         if other is None or source == to or (source, to) in self.cuts:
             return
+        if (source, to) in self.torn and packet[TAG_AT] in (Tag.LINK, Tag.LOOSE):
+            return
         if self.site_of[source] != self.site_of[to]:
             self.far[Tag(packet[TAG_AT])] += 1
         if self.random.random() >= self.loss:
@@ -185,29 +178,3 @@ class Nation:
     def _delay(self, source: DaemonId, to: DaemonId) -> int:
         delay = 100 if self.site_of[source] == self.site_of[to] else self.far_us
         return delay + self.random.randrange(delay)
-
-    def _link(self, house: House, to: DaemonId, data: bytes) -> None:
-        """Along the edges that are left; if none leads there the link is declared dead."""
-        source, other = house.node.me.daemon, self.houses[to]
-        over = [
-            DaemonId(0),
-            *(members[0].daemon for members in house.node.membership.installed.segments),
-        ]
-        if other.up and any(self._way(source, to, by) for by in over):
-            arrived = Arrived(house.node.me, data)
-            self.at(
-                self.now + self._delay(source, to),
-                lambda: (source, to) not in self.torn and self._tell(other, arrived),
-            )
-        elif to not in house.dead:
-            house.dead.add(to)
-            self.at(self.now + LINK_DEAD_US, lambda: self._break(house, to))
-
-    def _way(self, source: DaemonId, to: DaemonId, by: DaemonId) -> bool:
-        if not by:
-            return (source, to) not in self.cuts
-        return self.houses[by].up and not {(source, by), (by, to)} & self.cuts
-
-    def _break(self, house: House, to: DaemonId) -> None:
-        house.dead.discard(to)
-        self._tell(house, LinkDead(to, "no_acknowledgement"))

@@ -209,6 +209,12 @@ MEANINGS = [
     control("bad_field", "a standing of a stranger", "site_report", 5, [[7, LONE_BASE, ""]]),
     control("bad_field", "a route that returns", "relayed", 0, [3, 4, 3]),
     Refusal(
+        "bad_field",
+        "one stream too many",
+        "site_state",
+        respelled("site_state", lambda told: [told[0], [with_field(3, [1])(told[1][0])]]),
+    ),
+    Refusal(
         "not_canonical",
         "parts not sorted",
         "site_state",

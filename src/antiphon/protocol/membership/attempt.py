@@ -93,14 +93,17 @@ class Attempt:
         if deputy != me:
             far.append((deputy, union(self.id, together)))
         else:
-            ways = self.routes.ways()
-            for at in sorted(ways, key=lambda at: (ways[at][0], at)):
+            costs = self.routes.costs()
+            for at in sorted(costs, key=lambda at: (costs[at], at)):
                 parts = [part for part in digest.sites[at] if part.base == base]
                 if parts:
                     far.append((members_of(parts)[0], union(self.id, parts)))
         return Recover(
             self.id,
-            tuple(Part(part.members, part.segment, union(self.id, [part])) for part in together),
+            tuple(
+                Part(part.members, part.segment, part.least, union(self.id, [part]))
+                for part in together
+            ),
             tuple((state.member.daemon, holdings_of(state, self.id)) for state in near),
             tuple((member.daemon, holdings) for member, holdings in far),
             deputy == me,

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from antiphon.core.effects import Send, Word
 from antiphon.core.ids import ConfigId, DaemonId, Member
-from antiphon.core.machine import Instant, Timers
+from antiphon.core.machine import MILLISECOND, Instant, Timers
 from antiphon.protocol.membership.penalties import Penalties
-from antiphon.protocol.membership.reports import Reports
+from antiphon.protocol.membership.reports import Held, Reports
 from antiphon.protocol.membership.settings import MembershipSettings
 from antiphon.wire.control import SEGMENTS_MAX, Greeting, SiteReport, Standing, pack_control
 from antiphon.wire.packet import Envelope
@@ -34,6 +34,10 @@ PROBES_PER_SITE = 2
 Sites = tuple[tuple[DaemonId, ...], ...]
 Weights = tuple[tuple[int, int, int], ...]
 """From site, to site, weight."""
+
+
+ASK_US = 50 * MILLISECOND
+"""One at a time is asked for what it knows better: all of them would tell the same."""
 
 
 class Far(NamedTuple):
@@ -81,6 +85,8 @@ class Federation:
         self._referred: dict[DaemonId, Instant] = {}
         self._links = Penalties(settings)
         self._probed = 0
+        self._turn = 0
+        self._asked_at: Instant = -ASK_US
         self.news = False
         """The picture has changed since somebody looked at it."""
 
@@ -197,8 +203,8 @@ class Federation:
         if not self._reports.add(now, report):
             return []
         self.news = True
-        # Whom its leader reaches needs no copy from me.
-        done = {sender.daemon, leader, *self._reports.neighbours(leader)}
+        # Whom its leader hears was told by itself; if that was lost, greetings will show it.
+        done = {sender.daemon, leader, *(other.daemon for other in report.hears)}
         return self._flood(now, report, done)
 
     def hear_leaving(self, now: Instant, sender: Member) -> list[Word]:
@@ -238,8 +244,11 @@ class Federation:
         effects = self._renew(now)
         self._reports.forget(now, self._settings.report_life_us)
         mine = {member.daemon for member in self._party.members}
-        others = {*self._heard, *self._known, *self._referred, *self._reports.leaders} - mine
-        return effects + [self._greet(now, daemon) for daemon in sorted(others)]
+        found = {*self._heard, *self._known, *self._referred, *self._reports.leaders} - mine
+        others = sorted(found)
+        self._turn += 1
+        first = self._turn % max(1, len(others))  # others are asked each time
+        return effects + [self._greet(now, daemon) for daemon in others[first:] + others[:first]]
 
     def _probe(self, now: Instant) -> list[Word]:
         """Some daemons of each site from which nobody is heard, others the next time."""
@@ -256,7 +265,10 @@ class Federation:
         assert self._reports is not None
         summary = self._reports.summary()
         far = self._heard.get(daemon)
-        held = self._reports.held() if far is not None and far.summary != summary else ()
+        held: Held = ()
+        if far is not None and far.summary != summary and now >= self._asked_at + ASK_US:
+            self._asked_at = now
+            held = self._reports.held()
         return self._send(daemon, Greeting(self._me.daemon, summary, held))
 
     def _renew(self, now: Instant) -> list[Word]:

@@ -292,13 +292,13 @@ class Membership:
             self._site.penalties.punish(now, accused)
         return self._enter_gather(now, GatherReason(reason), accused)
 
-    def _hear_link_dead(self, now: Instant, peer: DaemonId) -> list[Word]:
+    def _hear_link_dead(self, now: Instant, peer: Member) -> list[Word]:
         """What it had not delivered is lost here; the ring itself goes on until the change."""
-        effects = self._federation.link_dead(now, peer)
+        effects = self._federation.link_dead(now, peer.daemon)
         if self.state != State.OPERATIONAL:
             return effects + self._judge(now)
         self._site.peers.doubt_ring(now)
-        return effects + self._enter_gather(now, GatherReason.LINK_DEAD, peer)
+        return effects + self._enter_gather(now, GatherReason.LINK_DEAD, peer.daemon)
 
     def _enter_gather(
         self, now: Instant, reason: GatherReason, accused: DaemonId = NOBODY

@@ -23,7 +23,9 @@ def merge_members(states: Iterable[MemberState]) -> tuple[PartState, ...]:
     for base, segment in sorted(groups):
         group = groups[base, segment]
         members = tuple(sorted(state.member for state in group))
-        parts.append(PartState(members, base, segment, *_together(group)))
+        told = zip_longest(*(state.streams for state in group), fillvalue=NOTHING)
+        least = tuple(min(stream.known for stream in streams) for streams in told)
+        parts.append(PartState(members, base, segment, least, *_together(group)))
     return tuple(parts)
 
 

@@ -60,9 +60,6 @@ class Reports:
         self._edges = None
         return True
 
-    def neighbours(self, leader: DaemonId) -> frozenset[DaemonId]:
-        return self._graph().get(leader, frozenset())
-
     def edges(self) -> list[tuple[DaemonId, DaemonId]]:
         """In my component, in both directions; sorted."""
         graph = self._graph()

@@ -3,7 +3,9 @@ of the configuration. Where they do not hear each other it is relayed by those b
 
 from antiphon.core.effects import Send
 from antiphon.core.ids import Configuration, DaemonId, Member
-from antiphon.protocol.membership.graph import Path, paths
+from antiphon.core.overlay import Tree
+from antiphon.core.weights import SiteId
+from antiphon.protocol.membership.graph import overlay_of
 from antiphon.wire.control import HOPS_MAX, Relayed, pack_control
 from antiphon.wire.packet import Envelope
 
@@ -20,25 +22,29 @@ class Routes:
             for at, members in enumerate(configuration.segments)
             for member in members
         }
-        self._mine = self._segment_of[me.daemon]
-        self._ways: dict[int, tuple[int, Path]] | None = None
+        self._mine = SiteId(self._segment_of[me.daemon])
+        self._tree: Tree | None = None
+        self._costs: dict[int, int] = {}
 
-    def ways(self) -> dict[int, tuple[int, Path]]:
-        """To each segment: what the way costs, and over which segments it goes."""
-        if self._ways is None:
-            graph: dict[int, dict[int, int]] = {}
-            for one, two, weight in self._edges:
-                graph.setdefault(one, {})[two] = weight
-            self._ways = paths(graph, self._mine)
-        return self._ways
+    def costs(self) -> dict[int, int]:
+        """Of the way to each segment that can be reached."""
+        self._draw()
+        return self._costs
+
+    def _draw(self) -> Tree:
+        """Only when it is asked for: members speak with their leader and nobody else."""
+        if self._tree is None:
+            overlay = overlay_of(len(self._leaders), self._edges)
+            self._tree = overlay.tree(self._mine)
+            self._costs = {to: overlay.cost(self._mine, to) for to in self._tree.sites}
+        return self._tree
 
     def route(self, to: DaemonId) -> tuple[DaemonId, ...]:
         """Who gets the packet, one after the other, and last whom it is for."""
-        segment = self._segment_of.get(to, self._mine)
-        if segment == self._mine or segment not in self.ways():
+        segment = SiteId(self._segment_of.get(to, self._mine))
+        if segment == self._mine or segment not in self.costs():
             return (to,)
-        _, path = self.ways()[segment]
-        hops = [self._leaders[at] for at in path]
+        hops = [self._leaders[at] for at in self._draw().path(segment)]
         if hops[0] == self._me:
             del hops[0]
         if hops[-1] != to:

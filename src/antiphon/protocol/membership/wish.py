@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from antiphon.core.ids import ConfigId, Configuration, DaemonId, Member
-from antiphon.protocol.membership.graph import used
+from antiphon.protocol.membership.graph import overlay_of
 from antiphon.wire.control import SEGMENTS_MAX, SiteReport
 
 Parts = tuple[tuple[Member, ...], ...]
@@ -68,15 +68,14 @@ def configuration_of(
     if len(parts) == 1:
         return Configuration(config, members)
     leaders = [part[0].daemon for part in parts]
-    graph = {
-        one: {
-            two: weight(leaders[one], leaders[two])
-            for two in range(len(leaders))
-            if (leaders[one], leaders[two]) in edges
-        }
+    ways = {
+        (one, two): weight(leaders[one], leaders[two])
         for one in range(len(leaders))
+        for two in range(len(leaders))
+        if (leaders[one], leaders[two]) in edges
     }
-    ways = sorted(used(graph))
+    overlay = overlay_of(len(parts), ((*pair, cost) for pair, cost in ways.items()))
+    used = {step for one, two in overlay.links() for step in ((one, two), (two, one))}
     return Configuration(
-        config, members, parts, tuple((one, two, graph[one][two]) for one, two in ways)
+        config, members, parts, tuple((*pair, ways[pair]) for pair in sorted(used))
     )

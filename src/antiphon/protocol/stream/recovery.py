@@ -41,6 +41,9 @@ class Plan:
             for index, stream in enumerate(part.holdings.streams):
                 self.any_holds[index].update(_held(stream))
                 self.early[index].update(RangeSet(stream.early))
+        self._least = [min(part.least[index] for part in recover.parts) for index in streams]
+        """Up to here nobody of T lacks anything: it may be stable, and forgotten by some."""
+
         self._deputy = recover.deputy
         self._near = _holders(recover.near)
         self._far = _holders(recover.far)
@@ -74,13 +77,13 @@ class Plan:
         return stamp
 
     def missing(self, delivery: Delivery) -> dict[int, RangeSet]:
-        """What I have to get before I can be ready, per stream. A deputy has to get what is not
-        for it, too: others may have nobody else to ask."""
+        """What I have to get before I can be ready, per stream. A deputy has to get what anybody
+        may lack, also if it is not for itself: others may have nobody else to ask."""
         missing: dict[int, RangeSet] = {}
         for source, held in zip(delivery.sources, self.any_holds, strict=True):
-            floor = source.released if self._deputy and self._far else source.known
+            floor = self._least[source.index] if self._deputy and self._far else source.known
             for sequence in held:
-                if sequence > floor and sequence not in source.held:
+                if sequence > max(floor, source.released) and sequence not in source.held:
                     missing.setdefault(source.index, RangeSet()).add(sequence)
         return missing
 

@@ -71,7 +71,7 @@ def test_a_daemon_that_dies_in_a_segment_is_left_out_without_waiting_for_reports
 
 
 def test_a_pair_of_sites_that_cannot_talk_excludes_nobody() -> None:
-    """SP-200: they are routed around before anyone is left out; attempts are relayed."""
+    """They are routed around before anyone is left out; attempts are relayed."""
     country = formed(2, 2, 2)
     epoch = country.alive()[0].installed.id.epoch
     country.cut(country.sites[0], country.sites[1])
@@ -152,7 +152,9 @@ def test_a_link_that_is_declared_dead_is_routed_around() -> None:
     """X-02: greetings come through, objects do not."""
     country = formed(2, 2, 2)
     epoch = country.alive()[0].installed.id.epoch
-    country.tell(country.daemons[DaemonId(100)], LinkDead(DaemonId(200), "nacks"))
+    country.tell(
+        country.daemons[DaemonId(100)], LinkDead(country.daemons[DaemonId(200)].member, "nacks")
+    )
     country.run_until(lambda: len(country.alive()[0].installed.edges) == 4, 3 * SECOND)
     country.run_until(country.whole, SECOND)
     assert sizes_since(country, epoch) == {6}
@@ -161,7 +163,9 @@ def test_a_link_that_is_declared_dead_is_routed_around() -> None:
 
 def test_with_the_only_link_dead_both_sides_wait_for_its_penalty() -> None:
     country = formed(2, 2)
-    country.tell(country.daemons[DaemonId(200)], LinkDead(DaemonId(100), "requests"))
+    country.tell(
+        country.daemons[DaemonId(200)], LinkDead(country.daemons[DaemonId(100)].member, "requests")
+    )
     country.run_until(lambda: country.together(*country.sites), 3 * SECOND)
     country.run_until(country.whole, 5 * SECOND)
 

@@ -1,26 +1,16 @@
 """Ways between leaders, and how packets take them."""
 
-from itertools import permutations
-from random import Random
-
 import pytest
 
 from antiphon.core.effects import Send
 from antiphon.core.ids import ConfigId, Configuration, DaemonId, Incarnation, Member
-from antiphon.protocol.membership.graph import paths, reachable, used
+from antiphon.protocol.membership.graph import reachable
 from antiphon.protocol.membership.routes import Routes, forward
+from antiphon.protocol.membership.wish import configuration_of
 from antiphon.wire.control import HOPS_MAX, Ready, Relayed, pack_control, read_control
 from antiphon.wire.packet import Envelope, Tag
 
-CHAIN = {0: {1: 1}, 1: {0: 1, 2: 1}, 2: {1: 1}, 3: {}}
-
-
-def both_ways(*edges: tuple[int, int, int]) -> dict[int, dict[int, int]]:
-    graph: dict[int, dict[int, int]] = {}
-    for one, two, weight in edges:
-        graph.setdefault(one, {})[two] = weight
-        graph.setdefault(two, {})[one] = weight
-    return graph
+CHAIN = {0: {1}, 1: {0, 2}, 2: {1}, 3: set()}
 
 
 def test_what_is_connected_over_others_is_reached() -> None:
@@ -28,51 +18,35 @@ def test_what_is_connected_over_others_is_reached() -> None:
     assert reachable(CHAIN, 3) == {3}
 
 
-def test_the_cheapest_way_is_taken_and_each_direction_has_its_own() -> None:
-    """SP-44: weights are directed."""
-    graph = {0: {1: 9, 2: 1}, 1: {0: 1, 2: 9}, 2: {0: 9, 1: 1}}
-    assert paths(graph, 0)[1] == (2, (0, 2, 1))
-    assert paths(graph, 1)[0] == (1, (1, 0))
+def both_ways(*edges: tuple[int, int]) -> set[tuple[DaemonId, DaemonId]]:
+    pairs = {(DaemonId(one), DaemonId(two)) for one, two in edges}
+    return pairs | {(two, one) for one, two in pairs}
 
 
-def test_of_equal_ways_the_one_with_fewer_nodes_then_the_lowest_is_taken() -> None:
-    """SP-110: everybody must choose the same."""
-    square = both_ways((0, 1, 1), (0, 2, 1), (1, 3, 1), (2, 3, 1), (0, 3, 2))
-    assert paths(square, 0)[3] == (2, (0, 3))
-    del square[0][3], square[3][0]
-    assert paths(square, 0)[3] == (2, (0, 1, 3))
+def test_a_configuration_holds_the_edges_that_lie_on_a_way() -> None:
+    """SP-44, SP-110: all compute the same trees from it; what no way uses may come and go."""
+    weights = {(10, 30): 9, (30, 10): 9}
+    parts = tuple(part[:1] for part in PARTS)
+    made = configuration_of(
+        CONFIGURATION.id,
+        parts,
+        both_ways((10, 20), (20, 30), (10, 30)),
+        lambda one, two: weights.get((one, two), 1),
+    )
+    assert made.edges == EDGES
+    assert made.parts == parts and made.members == tuple(part[0] for part in parts)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_ways_are_those_that_trying_all_would_find(seed: int) -> None:
-    random = Random(seed)
-    nodes = range(5)
-    graph: dict[int, dict[int, int]] = {node: {} for node in nodes}
-    for one in nodes:
-        for two in range(one):
-            if random.random() < 0.6:
-                graph[one][two], graph[two][one] = random.randint(1, 4), random.randint(1, 4)
-    found = paths(graph, 0)
-    for goal in nodes:
-        tried = []
-        for middle in (way for size in range(4) for way in permutations(nodes, size)):
-            way = (0, *middle, goal) if goal else (0,)
-            steps = list(zip(way, way[1:], strict=False))
-            if len(set(way)) == len(way) and all(two in graph[one] for one, two in steps):
-                tried.append((sum(graph[one][two] for one, two in steps), len(way), way))
-        if tried:
-            cost, _, way = min(tried)
-            assert found[goal] == (cost, way)
-        else:
-            assert goal not in found
+def test_an_edge_has_a_weight_for_each_direction() -> None:
+    made = configuration_of(
+        CONFIGURATION.id, PARTS[:2], both_ways((10, 20)), lambda one, two: 5 if one < two else 7
+    )
+    assert made.edges == ((0, 1, 5), (1, 0, 7))
 
 
-def test_an_edge_that_lies_on_no_way_is_not_used() -> None:
-    triangle = both_ways((0, 1, 1), (1, 2, 1), (0, 2, 9))
-    assert used(triangle) == {(0, 1), (1, 0), (1, 2), (2, 1)}
-
-
-# Routes.
+def test_a_configuration_of_one_segment_has_no_edges() -> None:
+    made = configuration_of(CONFIGURATION.id, PARTS[:1], set(), lambda one, two: 1)
+    assert made == Configuration(CONFIGURATION.id, PARTS[0])
 
 
 def member(number: int) -> Member:

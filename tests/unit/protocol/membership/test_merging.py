@@ -54,6 +54,7 @@ def test_a_part_holds_what_any_of_its_members_holds(
     known = max(known for _, known, _ in told)
     early = set().union(*(early for _, _, early in told))
     assert part.streams == (holdings(every, known, early),)
+    assert part.least == (min(known for _, known, _ in told),)
     assert (part.stable, part.cursor) == (len(told), 10 * len(told))
     packet = pack_control(Envelope(1, member(1)), SiteState(NEXT, (part,)))
     assert read_control(Tag.SITE_STATE, packet) == SiteState(NEXT, (part,)), "one spelling"

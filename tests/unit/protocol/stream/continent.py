@@ -55,12 +55,16 @@ class Daemon:
         """How many were delivered before the configuration that runs."""
 
 
+def least_of(told: Holdings) -> tuple[int, ...]:
+    return tuple(stream.known for stream in told.streams)
+
+
 def recover_all(
     old: Configuration, after: Configuration, holdings: dict[Member, Holdings]
 ) -> Recover:
     """As if all were of one party: everybody is told what each holds."""
     parts = tuple(
-        Part((member,), old.segments.index(old.segment_of(member)), told)
+        Part((member,), old.segments.index(old.segment_of(member)), least_of(told), told)
         for member, told in sorted(holdings.items())
     )
     near = tuple((member.daemon, told) for member, told in sorted(holdings.items()))

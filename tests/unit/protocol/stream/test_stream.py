@@ -80,7 +80,9 @@ class Machine:
 
     def recover(self, *told: tuple[int, Holdings]) -> list[Word]:
         attempt = told[0][1].attempt
-        parts = tuple(Part((member(number),), 0, one) for number, one in told)
+        parts = tuple(
+            Part((member(number),), 0, (one.streams[0].known,), one) for number, one in told
+        )
         near = tuple((member(number).daemon, one) for number, one in told)
         return self.tell(Recover(attempt, parts, near))
 
