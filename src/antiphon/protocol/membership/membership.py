@@ -177,7 +177,7 @@ class Membership:
             case Trouble(reason, accused):
                 return self._hear_trouble(now, reason, accused)
             case LinkDead(peer):
-                return self._hear_link_dead(now, peer.daemon)
+                return self._hear_link_dead(now, peer)
             case Holdings():
                 return self._take_holdings(now, event)
             case Progress(attempt):
