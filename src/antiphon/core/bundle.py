@@ -49,7 +49,8 @@ class Bundle(msgspec.Struct, gc=False):
     """Place in the site's stream, dense; 0 while unstamped and for unreliable (SP-75, X-33)."""
 
     stamp: int = 0
-    """Lamport time of the stamping (SP-76)."""
+    """Lamport time of the stamping (SP-76). Of an unreliable one, and only if there are several
+    segments, the time that it comes after."""
 
     previous: int = 0
     """Sequence of the session's bundle before this one in this configuration."""

@@ -314,7 +314,7 @@ def check_order(service: int, order: tuple[int, ...]) -> None:
     """A place in the order that no sender could have written is refused."""
     sequence, stamp, previous, early_past, order_past, after_change = order
     if service == Service.UNRELIABLE:
-        if sequence or stamp or previous:
+        if sequence or previous:
             raise DecodeError("bad_field", "an unreliable piece has no place in the order")
     elif not sequence or stamp < sequence:
         raise DecodeError("bad_field", "a stamp is at least its sequence, and neither is 0")

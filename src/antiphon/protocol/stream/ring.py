@@ -276,7 +276,9 @@ class Ring:
 
     def _deliver_loose(self, now: Instant, bundle: Bundle, sent: int, effects: list[Word]) -> None:
         possible = all(one < len(self.delivery.sources) for one, _ in bundle.early_pasts)
+        possible &= bundle.stamp <= self.stamping.clock.value + LEAP_MAX
         if possible and self._duplicates.first_time(bundle, sent):
+            self.stamping.clock.see(bundle.stamp)
             self._deliver_unreliable(now, bundle, effects)
 
     def _hear_unreliable(
@@ -336,7 +338,7 @@ class Ring:
         effects: list[Word] = []
         self._deliver(effects)  # stamps must be above all that clients have seen
         self.stamping.visit(token)
-        packets, unanswered = self._answer(token.requests)
+        packets, unanswered = self._window.answer(token.requests, self._settings.member_packets_max)
         if self.abroad is not None:
             packets += self._inject(token, self.abroad, len(packets))
         if self._has_work():
@@ -359,21 +361,6 @@ class Ring:
         self._deliver(effects)
         self._release(now, effects)
         return effects
-
-    def _answer(
-        self, requests: tuple[tuple[int, int], ...]
-    ) -> tuple[list[bytes], list[tuple[int, int]]]:
-        """Whoever has a packet repeats it; what I lack or may not send stays on the list."""
-        packets: list[bytes] = []
-        unanswered: list[tuple[int, int]] = []
-        for first, last in requests:  # none, nearly always
-            for sequence in range(max(first, self._window.released + 1), last + 1):
-                packet = self._window.packets.get(sequence)
-                if packet is not None and len(packets) < self._settings.member_packets_max:
-                    packets.append(packet)
-                else:
-                    unanswered.append((sequence, sequence))
-        return packets, unanswered
 
     def _inject(self, token: Token, abroad: Abroad, repeated: int) -> list[bytes]:
         """What came over links, for the others of our ring."""

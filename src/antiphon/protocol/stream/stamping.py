@@ -138,7 +138,10 @@ class Stamping:
             bundle.early_pasts, oldest = self._other_pasts()
             bundle.order_past = max(bundle.order_past, oldest)
         if bundle.service == Service.UNRELIABLE:
-            return  # takes nothing of the order: a lost one must leave no gap
+            # It takes nothing of the order: a lost one must leave no gap. But whoever
+            # gets it knows of its past, and must not stamp below that.
+            bundle.stamp = max(token.site_stamp, self.clock.value) if self.several else 0
+            return
         token.site_sequence += 1
         token.site_stamp = self.clock.stamp(token.site_stamp)
         bundle.sequence = token.site_sequence

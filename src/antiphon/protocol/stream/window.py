@@ -46,6 +46,21 @@ class LinkWindow:
             runs.append((first, at - 1))
         return runs
 
+    def answer(
+        self, requests: tuple[tuple[int, int], ...], most: int
+    ) -> tuple[list[bytes], list[tuple[int, int]]]:
+        """Whoever has a packet repeats it; what I lack or may not send stays on the list."""
+        packets: list[bytes] = []
+        unanswered: list[tuple[int, int]] = []
+        for first, last in requests:  # none, nearly always
+            for sequence in range(max(first, self.released + 1), last + 1):
+                packet = self.packets.get(sequence)
+                if packet is not None and len(packets) < most:
+                    packets.append(packet)
+                else:
+                    unanswered.append((sequence, sequence))
+        return packets, unanswered
+
     def release(self, upto: int) -> None:
         """Everybody has these."""
         while self.released < min(upto, self.contiguous):

@@ -26,7 +26,7 @@ def requests_unanswered(node: Node) -> None:
     """Nobody repeats what others ask for."""
 
     def change(ring: Ring) -> None:
-        swap(ring, "_answer", lambda original, requests: ([], list(requests)))
+        swap(ring._window, "answer", lambda original, requests, most: ([], list(requests)))
 
     on_ring(node, change)
 
