@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from antiphon.core.machine import MILLISECOND, SECOND
 from antiphon.daemon.config.declaration import COUNT_MAX, Key
-from antiphon.daemon.config.values import TIMEOUT, count
+from antiphon.daemon.config.values import SIZE, TIMEOUT, count
 from antiphon.protocol.presets import LAN, NodeSettings
 
 WAN = replace(
@@ -81,7 +81,11 @@ KEYS = {
     "timeouts": {name: Key(TIMEOUT, None, True) for name in DIALS["timeouts"]},
     "tuning": {
         # Only what is off by default may be turned off.
-        name: Key(count(min(1, setting(LAN, dial)), COUNT_MAX), None, True)
+        name: Key(
+            SIZE if "_bytes" in name else count(min(1, setting(LAN, dial)), COUNT_MAX),
+            None,
+            True,
+        )
         for name, dial in DIALS["tuning"].items()
     },
 }
