@@ -53,6 +53,8 @@ class Packet(NamedTuple):
 class Sender:
     """An outbox, the stamps it asked for, and the packets it filled."""
 
+    crossing_bytes = 0
+
     def __init__(self, large_bundles_max: int = 4) -> None:
         self.outbox = Outbox(PACKET_BYTES, large_bundles_max)
         self.stamped: list[Bundle] = []

@@ -23,6 +23,7 @@ from antiphon.wire.control import (
     GroupState,
     Hello,
     Hurry,
+    Intent,
     JoinGroup,
     LeaveGroup,
     Leaving,
@@ -42,8 +43,10 @@ from antiphon.wire.control import (
     State,
     pack_control,
     pack_group_change,
+    pack_intent,
     read_control,
     read_group_change,
+    read_intent,
 )
 from antiphon.wire.crossing import (
     Parcel,
@@ -55,7 +58,15 @@ from antiphon.wire.crossing import (
     read_object,
     read_reports,
 )
-from antiphon.wire.packet import Envelope, Tag, open_header, pack_config
+from antiphon.wire.link import (
+    NOTHING_HEARD,
+    LinkAck,
+    LinkObject,
+    LinkPacket,
+    pack_link_packet,
+    read_link_packet,
+)
+from antiphon.wire.packet import HEADER_BYTES, Envelope, Tag, open_header, pack_config
 from antiphon.wire.ring import (
     CONTROL,
     FAR,
@@ -140,6 +151,26 @@ def encode_object(value: Parcel | Report) -> bytes:
     return pack_parcel(config, value.reliable, value.pieces)
 
 
+def encode_loose(value: Parcel | Report) -> bytes:
+    return ENVELOPE.head(Tag.LOOSE) + encode_object(value)
+
+
+def decode_loose(packet: bytes) -> Parcel | Report:
+    open_header(packet, CLUSTER)
+    return read_object(packet[HEADER_BYTES:])
+
+
+def encode_link(packet: LinkPacket) -> bytes:
+    head = Envelope(CLUSTER, packet.sender).head(Tag.LINK)
+    told = (packet.ack, packet.nack, packet.objects, packet.probe)
+    return pack_link_packet(head, packet.birth, packet.sent_at, *told)
+
+
+def decode_link(packet: bytes) -> LinkPacket:
+    _, sender, incarnation = open_header(packet, CLUSTER)
+    return read_link_packet(packet, sender, incarnation)
+
+
 def encode_token(told: tuple[ConfigId, Token]) -> bytes:
     return pack_token(ENVELOPE.head(Tag.TOKEN), pack_config(told[0]), told[1])
 
@@ -180,6 +211,12 @@ def crossed(name: str, origin: int, author: Member, mask: int, *pieces: Piece) -
     start = PACKET_OVERHEAD + len(pack_mask(mask)) + (0 if origin == OWN else ORIGIN.size)
     fields = (70_000, 505, origin, author, mask, list(pieces), start)
     return Example(name, RingPacket(*ME, CONFIG, *fields), encode_ring, decode_ring)
+
+
+def link(name: str, *told: Any) -> Example:
+    packet = LinkPacket(ME, 0xFEDCBA9876543210, 70_000, 0, *told)
+    packet.size = len(encode_link(packet))
+    return Example(name, packet, encode_link, decode_link)
 
 
 def token(name: str, value: Token) -> Example:
@@ -247,6 +284,10 @@ FULL_TOKEN = Token(
 REPORT = StreamReport(2, 300, 70_000, 70_001, 69_000, 1 << 20, (70_000, 0, 69_999))
 FOREIGN = ForeignPieces(2, OTHER, 0b101, b"pieces")
 
+LINK_ACK = LinkAck(70_000, 300, 0xFFFFFFFF, 900, 1 << 40, ((1, 2), (300, 4)))
+FIRST_ACK = LinkAck(0, 1, 0, NOTHING_HEARD, 0)
+LINK_OBJECTS = [LinkObject(299, 0, b"first"), LinkObject(300, 2, b"sent three times")]
+
 REPORTED = pack_reports((REPORT,))
 RING_REPORTS = RingPacket(*ME, CONFIG, 70_000, 506, REPORTS, ME, 0, [], PACKET_OVERHEAD, REPORTED)
 EXAMPLES = (
@@ -300,6 +341,11 @@ EXAMPLES = (
         (b"one", b"", b"two"),
         "ben",
     ),
+    link("link_objects", False, None, (), LINK_OBJECTS),
+    link("link_first_ack", True, FIRST_ACK, (), []),
+    link("link_all", True, LINK_ACK, ((70_001, 1), (70_004, 300)), LINK_OBJECTS),
+    Example("loose_parcel", Parcel(CONFIG, False, FOREIGN), encode_loose, decode_loose),
+    Example("intent", Intent(1, 70_000, ("alpha", "βeta")), pack_intent, read_intent),
 )
 
 

@@ -491,6 +491,14 @@ DROPS: dict[str, Code] = {
     "bad_stamp": Code(
         "a bundle's stamp breaks the order", "It was damaged, or not made by us.", LIBRARY
     ),
+    "unknown_segment": Code(
+        "something is said of a segment that the configuration does not have, or not to others",
+        "It was damaged, or not made by us.",
+        LIBRARY,
+    ),
+    "old_report": Code(
+        "a report of a stream came after a newer one", "It was repeated to be sure.", HARMLESS
+    ),
 }
 
 CODES: dict[str, Code] = {**REFUSALS, **CLOSINGS, **CLIENT, **OPERATION, **DROPS}

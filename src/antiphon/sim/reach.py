@@ -50,10 +50,10 @@ ABORT_REASONS = tuple(
 DROP_REASONS = tuple(
     # The packet itself is wrong.
     "too_short wire_version other_cluster unknown_daemon own twin unknown_tag malformed "
-    "not_canonical bad_field cut_short wrong_size "
+    "not_canonical bad_field cut_short wrong_size bad_route not_relayed "
     # It does not fit what membership does now.
     "old_incarnation other_attempt false_coordinator old_proposal not_proposed not_my_leader "
-    "bad_digest impossible_epoch "
+    "bad_digest bad_state one_site impossible_epoch "
     # It does not fit the stream.
     "other_configuration frozen old_token impossible_token not_a_member beyond_window "
     "duplicate too_late bad_stamp unknown_segment old_report".split()

@@ -23,7 +23,7 @@ from antiphon.sim.whereabouts import sides, ways
 SITE_MEMBERSHIP_EVENTS = ("Greeting", "SiteReport", "SiteState", "SiteReady", "Leaving")
 SITE_STREAM_EVENTS = ("Arrived", "GroupDaemons")
 SITE_ABORT_REASONS = ("edge_lost",)
-SITE_DROP_REASONS = ("other_site",)
+SITE_DROP_REASONS = ("other_site", "other_link")
 """What only daemons of several sites say to each other, and how it can fail."""
 
 LEADER = "leader"

@@ -8,6 +8,7 @@ import pytest
 
 from antiphon.core.codes import CODES
 from antiphon.sim.reach import DROP_REASONS, REFUSALS
+from antiphon.sim.sites_reach import SITE_DROP_REASONS
 
 SOURCE = Path(__file__).parents[3] / "src" / "antiphon"
 MAKERS = {
@@ -51,7 +52,7 @@ def test_every_code_in_the_source_is_in_the_table() -> None:
 
 
 def test_every_reason_that_the_simulator_counts_is_in_the_table() -> None:
-    assert not {*DROP_REASONS, *REFUSALS} - CODES.keys()
+    assert not {*DROP_REASONS, *SITE_DROP_REASONS, *REFUSALS} - CODES.keys()
 
 
 @pytest.mark.parametrize("code", CODES)

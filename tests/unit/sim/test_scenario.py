@@ -4,6 +4,7 @@ import pytest
 
 from antiphon.core.errors import ConfigError
 from antiphon.core.ids import ConfigId, DaemonId, Incarnation, Member, SessionId, ViewId
+from antiphon.core.positions import position
 from antiphon.core.service import Service
 from antiphon.core.trace import Kind, Record
 from antiphon.sim.scenario import line, parse_scenario, play, rewritten
@@ -105,7 +106,7 @@ def test_errors_name_the_line_of_the_file() -> None:
                 TWO,
                 session=1,
                 groups=("a",),
-                views=(ViewId(CONFIG, 6, 0), None),
+                views=(ViewId(CONFIG, position(6, 0), 0), None),
                 sessions=(ORIGIN,),
                 together=(ORIGIN,),
                 reason="join",

@@ -268,7 +268,7 @@ def test_an_unreliable_message_is_lost_if_one_of_its_views_is_another() -> None:
     """D2: a session that got it by the other group would take it for one of both."""
     hall = hall_of(11, 21)
     hall.join(11, "beta")
-    between = HALL_STATES + 3
+    between = position(HALL_STATES + 3, 0)
     hall.open(12)
     hall.join(12, "alpha")
     late = Bundle(member(2), 21, 1, 1, Service.UNRELIABLE, body=b"", after_change=between)
