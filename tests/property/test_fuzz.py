@@ -8,10 +8,11 @@ import pytest
 from antiphon.core.errors import DecodeError
 from antiphon.protocol.node import Node
 from antiphon.protocol.stream.delivery import Delivery
-from antiphon.tools import fuzz_command, fuzz_inputs
+from antiphon.tools import fuzz_command
 from antiphon.tools.fuzz_command import ACCEPTED, NODE, Report, feed_decoders, feed_nodes, run
-from antiphon.tools.fuzz_inputs import TARGETS, samples
+from antiphon.tools.fuzz_inputs import samples
 from antiphon.tools.fuzz_nodes import TAKEN
+from antiphon.tools.fuzz_targets import TARGETS
 
 SEED = 3
 
@@ -65,7 +66,7 @@ def changing(raw: bytes) -> bytes:
 def test_a_planted_mistake_of_a_decoder_is_found(
     planted: Callable[[bytes], bytes], text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(fuzz_inputs.TARGETS, "token", planted)
+    monkeypatch.setitem(TARGETS, "token", planted)
     report = Report()
     feed_decoders(report, Random(SEED), 3_000)
     assert [finding.target for finding in report.findings] == ["token"]

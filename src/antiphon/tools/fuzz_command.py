@@ -21,8 +21,9 @@ from rich.table import Table
 
 from antiphon.core.errors import DecodeError
 from antiphon.sim.pool import over
-from antiphon.tools.fuzz_inputs import TARGETS, Target, mutated, samples
-from antiphon.tools.fuzz_nodes import LiveNodes
+from antiphon.tools.fuzz_inputs import mutated, samples
+from antiphon.tools.fuzz_nodes import ONE_SITE, TWO_SITES, LiveNodes
+from antiphon.tools.fuzz_targets import TARGETS, Target
 
 CHUNK = 50_000
 NODE = "node"
@@ -134,7 +135,7 @@ def feed_nodes(report: Report, rng: Random, count: int) -> None:
 
     fed = 0
     while fed < count:
-        live = LiveNodes(rng.getrandbits(32), spoil)
+        live = LiveNodes(rng.getrandbits(32), spoil, rng.choice((ONE_SITE, TWO_SITES)))
         faults: list[tuple[str, str]] = []
         steps = 0
         while not faults and steps < STEPS_PER_WORLD and fed + live.inputs < count:

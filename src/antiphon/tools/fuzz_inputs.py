@@ -1,6 +1,6 @@
 """What decoders are fed: samples of real traffic, and their mutations."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from random import Random
 from struct import Struct
@@ -10,11 +10,10 @@ import msgspec
 
 from antiphon.core.bundle import Reach
 from antiphon.core.effects import StreamHoldings
-from antiphon.core.errors import DecodeError
 from antiphon.core.ids import ConfigId, DaemonId, Incarnation, Member
-from antiphon.protocol.presets import SIMULATION
-from antiphon.tools.fuzz_nodes import LiveNodes
-from antiphon.wire.body import pack_body, read_body
+from antiphon.core.service import Service
+from antiphon.tools.fuzz_nodes import ONE_SITE, TWO_SITES, LiveNodes
+from antiphon.tools.fuzz_targets import CLUSTER, TARGETS, tag_name
 from antiphon.wire.control import (
     Commit,
     Digest,
@@ -32,40 +31,28 @@ from antiphon.wire.control import (
     SiteState,
     Standing,
     pack_control,
-    pack_group_change,
-    read_control,
-    read_group_change,
 )
+from antiphon.wire.link import read_link_packet
 from antiphon.wire.packet import (
     CONFIG_BYTES,
-    HEADER,
     HEADER_BYTES,
     WIRE_VERSION,
     Envelope,
     Tag,
     open_header,
-    pack_config,
 )
 from antiphon.wire.ring import (
     CONTROL,
     LAST,
     ORDER_OVERHEAD,
-    OWN,
     PACKET_OVERHEAD,
     PIECE_OVERHEAD,
     REPORTS,
     TOKEN_BYTES,
-    ForeignPieces,
-    pack_foreign_packet,
-    pack_piece,
-    pack_reports_packet,
-    pack_ring_packet,
-    pack_token,
+    Piece,
     read_ring_packet,
-    read_token,
 )
 
-CLUSTER = SIMULATION.cluster
 SAMPLES_PER_TARGET = 400
 STEPS_FOR_SAMPLES = 150
 
@@ -77,73 +64,6 @@ PLACES = (
     *range(PACKET_OVERHEAD - 16, PACKET_OVERHEAD + PIECE_OVERHEAD + ORDER_OVERHEAD, 4),
 )
 """Where tokens and ring packets have numbers, more or less."""
-
-Target = Callable[[bytes], bytes]
-"""Opens the input and packs it again; DecodeError if it cannot be opened."""
-
-
-# Targets: decode, then encode.
-
-
-def header(raw: bytes) -> bytes:
-    tag, sender, incarnation = open_header(raw, CLUSTER)
-    return HEADER.pack(WIRE_VERSION, tag, CLUSTER, sender, incarnation) + raw[HEADER_BYTES:]
-
-
-def ring_packet(raw: bytes) -> bytes:
-    packet = read_ring_packet(raw, DaemonId(1), Incarnation(1))
-    pieces = [pack_piece(piece) for piece in packet.pieces]
-    config = pack_config(packet.config)
-    head = raw[:HEADER_BYTES]
-    fixed = (head, config, packet.token_sequence, packet.link_sequence)
-    if packet.origin == OWN:
-        return pack_ring_packet(*fixed, pieces, packet.mask)
-    if packet.origin == REPORTS:
-        return pack_reports_packet(*fixed, raw[packet.start :])
-    body = b"".join(pieces)
-    foreign = ForeignPieces(packet.origin - 1, packet.author, packet.mask, body)
-    return pack_foreign_packet(*fixed, foreign)
-
-
-def token(raw: bytes) -> bytes:
-    config, read = read_token(raw)
-    return pack_token(raw[:HEADER_BYTES], pack_config(config), read)
-
-
-def control(tag: Tag) -> Target:
-    envelope = Envelope(CLUSTER, Member(DaemonId(1), Incarnation(1)))
-    head = envelope.head(tag)
-
-    def target(raw: bytes) -> bytes:
-        packed = pack_control(envelope, read_control(tag, raw))
-        return raw[:HEADER_BYTES] + packed[len(head) :]
-
-    return target
-
-
-def group_change(raw: bytes) -> bytes:
-    return pack_group_change(read_group_change(raw))
-
-
-def body(raw: bytes) -> bytes:
-    """The first two bytes say how many messages there should be, as a piece's head does."""
-    if len(raw) < 2:
-        raise DecodeError("too_short")
-    opened = read_body(raw[2:], int.from_bytes(raw[:2], "big"))
-    parts = (opened.table, opened.destinations, opened.kinds, opened.payloads)
-    packed = pack_body(*parts, opened.sender, opened.big_endian)
-    return raw[:2] + packed
-
-
-CONTROL_TAGS = tuple(tag for tag in Tag if tag not in (Tag.DATA, Tag.TOKEN))
-TARGETS: dict[str, Target] = {
-    "header": header,
-    "ring packet": ring_packet,
-    "token": token,
-    **{tag.name.lower().replace("_", " "): control(tag) for tag in CONTROL_TAGS},
-    "group change": group_change,
-    "body": body,
-}
 
 
 # Samples.
@@ -162,11 +82,12 @@ def samples() -> dict[str, list[bytes]]:
 
 
 def _traffic() -> Iterator[bytes]:
-    live = LiveNodes(0)
+    worlds = [LiveNodes(0, sites=sites) for sites in (ONE_SITE, TWO_SITES)]
     for _ in range(STEPS_FOR_SAMPLES):
-        live.go_on()
-        yield from list(live.packets)
-        live.packets.clear()
+        for live in worlds:
+            live.go_on()
+            yield from list(live.packets)
+            live.packets.clear()
 
 
 def _rare_packets() -> Iterator[bytes]:
@@ -208,18 +129,26 @@ def _rare_packets() -> Iterator[bytes]:
 def _inputs_of(packet: bytes) -> Iterator[tuple[str, bytes]]:
     tag, sender, incarnation = open_header(packet, CLUSTER)
     yield "header", packet
-    if tag == Tag.TOKEN:
-        yield "token", packet
+    if tag == Tag.LINK:
+        yield "link", packet
+        for each in read_link_packet(packet, sender, incarnation).objects:
+            yield "crossing", each.data
     elif tag != Tag.DATA:
-        yield Tag(tag).name.lower().replace("_", " "), packet
+        yield tag_name(tag), packet
     else:
         yield "ring packet", packet
-        for piece in read_ring_packet(packet, sender, incarnation).pieces:
+        opened = read_ring_packet(packet, sender, incarnation)
+        if opened.origin == REPORTS:
+            yield "reports", opened.reports
+        for piece in opened.pieces:
             if piece.flags & LAST and not piece.index:
-                if piece.flags & CONTROL:
-                    yield "group change", piece.data
-                else:
-                    yield "body", piece.count.to_bytes(2, "big") + piece.data
+                yield _input_of(piece)
+
+
+def _input_of(piece: Piece) -> tuple[str, bytes]:
+    if not piece.flags & CONTROL:
+        return "body", piece.count.to_bytes(2, "big") + piece.data
+    return "intent" if piece.service == Service.RELIABLE else "group change", piece.data
 
 
 # Mutations.
@@ -245,18 +174,21 @@ def _lied(rng: Random, raw: bytes) -> bytes:
     if len(raw) < HEADER_BYTES or raw[0] != WIRE_VERSION:
         head, rest = b"", raw
     elif raw[1] == Tag.TOKEN or raw[1] == Tag.DATA:
-        at = PLACES[int(rng.random() * len(PLACES))]
-        (before,) = U64.unpack_from(raw.ljust(at + 8), at)
-        return raw[:at] + U64.pack(_other_number(rng, before)) + raw[at + 8 :]
+        return _lied_at(rng, raw, PLACES[int(rng.random() * len(PLACES))])
     else:
         head, rest = raw[:HEADER_BYTES], raw[HEADER_BYTES:]
     try:
         fields = msgspec.msgpack.decode(rest)
-    except msgspec.DecodeError:
-        return raw[:-1]
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _lied_at(rng, raw, len(raw) - len(rest) + int(rng.random() * len(rest)))
     if isinstance(fields, list):
         _change_leaf(rng, fields)
     return head + msgspec.msgpack.encode(fields)
+
+
+def _lied_at(rng: Random, raw: bytes, at: int) -> bytes:
+    (before,) = U64.unpack_from(raw.ljust(at + 8), at)
+    return raw[:at] + U64.pack(_other_number(rng, before)) + raw[at + 8 :]
 
 
 def _change_leaf(rng: Random, fields: list[Any]) -> None:

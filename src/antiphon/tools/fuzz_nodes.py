@@ -19,10 +19,14 @@ from antiphon.sim.script import Script
 from antiphon.sim.workload import WorkloadSettings, make_random_app
 from antiphon.sim.world import World
 from antiphon.wire.control import read_control
-from antiphon.wire.packet import Tag, open_header
+from antiphon.wire.crossing import read_object
+from antiphon.wire.link import read_link_packet
+from antiphon.wire.packet import HEADER_BYTES, Tag, open_header
 from antiphon.wire.ring import read_ring_packet, read_token
 
 DAEMONS = 3
+ONE_SITE: tuple[tuple[int, ...], ...] = ()
+TWO_SITES = ((1, 2), (3,))
 SESSIONS = 2
 RECENT_PACKETS = 64
 STEP_US = 100 * MILLISECOND
@@ -76,6 +80,11 @@ def _refusals(packet: bytes) -> list[str]:
             read_ring_packet(packet, sender, incarnation)
         elif tag == Tag.TOKEN:
             read_token(packet)
+        elif tag == Tag.LINK:
+            for each in read_link_packet(packet, sender, incarnation).objects:
+                read_object(each.data)
+        elif tag == Tag.LOOSE:
+            read_object(packet[HEADER_BYTES:])
         else:
             read_control(tag, packet)
     except DecodeError as error:
@@ -93,7 +102,12 @@ def _outcome(effects: Sequence[Word]) -> str:
 class LiveNodes:
     """A small world under load whose network is cut and healed all the time."""
 
-    def __init__(self, seed: int, spoil: Spoil | None = None) -> None:
+    def __init__(
+        self,
+        seed: int,
+        spoil: Spoil | None = None,
+        sites: tuple[tuple[int, ...], ...] = ONE_SITE,
+    ) -> None:
         self.packets: deque[bytes] = deque(maxlen=RECENT_PACKETS)
         self.outcomes: Counter[str] = Counter()
         self.unreadable: Counter[str] = Counter()
@@ -104,7 +118,7 @@ class LiveNodes:
         self.spoiled = 0.0
         """Part of the packets that are spoiled: none until the daemons have met."""
 
-        make = make_nodes(Script(daemons=DAEMONS))
+        make = make_nodes(Script(daemons=DAEMONS, sites=sites))
 
         def make_tapped(member: Member, rng: Random) -> Tapped:
             node = make(member, rng)
@@ -118,6 +132,7 @@ class LiveNodes:
             daemons=DAEMONS,
             sessions=SESSIONS,
             network=NetworkSettings(loss=0.02),
+            sites=sites,
             make_app=make_random_app(load, DAEMONS, SESSIONS),
             sink=_forget,
         )
