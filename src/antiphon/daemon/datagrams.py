@@ -46,6 +46,7 @@ class Datagrams:
 
         self._peers: dict[DaemonId, SocketAddress] = {}
         self._waiting: dict[DaemonId, list[bytes]] = {}
+        self._far: frozenset[DaemonId] = frozenset()
         self._silenced: frozenset[DaemonId] = frozenset()
         self._address = address
         self._multicast = multicast
@@ -67,9 +68,10 @@ class Datagrams:
         for one in self._sockets:
             one.close()
 
-    def know(self, peers: Mapping[DaemonId, SocketAddress]) -> None:
-        """All other daemons, from now on."""
+    def know(self, peers: Mapping[DaemonId, SocketAddress], far: Iterable[DaemonId] = ()) -> None:
+        """All other daemons, from now on; what is for all is not for those that are far."""
         self._peers = dict(peers)
+        self._far = frozenset(far)
         self._waiting = {daemon: self._waiting.get(daemon, []) for daemon in peers}
 
     def silence(self, daemons: Iterable[DaemonId]) -> None:
@@ -93,11 +95,11 @@ class Datagrams:
             waiting.append(datagram)
 
     def broadcast(self, datagram: bytes) -> None:
-        """By multicast to those it reaches, one by one to the others."""
+        """To all of the site: by multicast to those it reaches, one by one to the others."""
         if self._reached:
             self._for_all.append(datagram)
         for daemon, waiting in self._waiting.items():
-            if daemon not in self._reached:
+            if daemon not in self._reached and daemon not in self._far:
                 waiting.append(datagram)
 
     def by_multicast(self, datagram: bytes) -> None:

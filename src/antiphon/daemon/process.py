@@ -115,7 +115,11 @@ class Daemon:
     def _node_settings(self, config: Config) -> NodeSettings:
         settings = config.node_settings(self.entry.name)
         room = settings.stream.packet_bytes - self.seal.overhead
-        return replace(settings, stream=replace(settings.stream, packet_bytes=room))
+        return replace(
+            settings,
+            stream=replace(settings.stream, packet_bytes=room),
+            hop=replace(settings.hop, packet_bytes=settings.hop.packet_bytes - self.seal.overhead),
+        )
 
     def _apply(self, driver: Driver, config: Config) -> None:
         """What a reload can change; nothing of it, if something cannot be had."""
@@ -125,7 +129,8 @@ class Daemon:
         tls = tls_context(config.clients)
         if isinstance(self.seal, Seal) and config.encrypted:
             self.seal.load(read_keys(Path(config.cluster.key_file)))
-        driver.datagrams.know(addresses)
+        far = [one.id for one in others if one.site != self.entry.site]
+        driver.datagrams.know(addresses, far)
         driver.clients.tokens = tokens
         driver.clients.tls = tls
         named = [(one.id, one.name) for one in config.daemons]

@@ -74,6 +74,17 @@ def test_packets_of_all_sizes_arrive_as_they_were_sent(pair: Pair) -> None:
     assert one.counts["sent_bytes"] == two.counts["received_bytes"] == sum(sizes)
 
 
+def test_what_is_for_all_is_for_the_own_site(pair: Pair) -> None:
+    """SP-12."""
+    one, two = pair
+    one.know(dict.fromkeys((TWO, DaemonId(3)), two._address), far=[DaemonId(3)])
+    one.broadcast(b"near")
+    one.send(DaemonId(3), b"far")
+    one.flush()
+    assert sorted(received(two, 2)) == [b"far", b"near"]
+    assert one.counts["sent"] == 2
+
+
 def test_what_is_for_nobody_known_goes_nowhere(pair: Pair) -> None:
     one, two = pair
     one.send(DaemonId(99), b"x")

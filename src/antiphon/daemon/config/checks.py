@@ -1,5 +1,5 @@
-"""What no key can say alone: names and addresses apart, encryption where it is needed, one site,
-and files of secrets that only their owner can read."""
+"""What no key can say alone: names and addresses apart, encryption where it is needed, multicast
+in one site, and files of secrets that only their owner can read."""
 
 import os
 import stat
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from antiphon.daemon.config.addresses import Address
-from antiphon.daemon.config.declaration import Clients, Cluster, DaemonEntry
+from antiphon.daemon.config.declaration import Clients, Cluster, DaemonEntry, Network
 from antiphon.daemon.config.findings import Path, spelled
 from antiphon.daemon.config.reading import Notes
 from antiphon.wire.control import MEMBERS_MAX
@@ -39,9 +39,6 @@ def check_daemons(notes: Notes, daemons: Daemons) -> None:
         if len(os.fsencode(daemon.socket)) > SOCKET_PATH_BYTES_MAX:
             what = f"the path is longer than {SOCKET_PATH_BYTES_MAX} bytes"
             notes.add((*path, "socket"), what, "use a shorter one")
-        if daemon.site != daemons[0][1].site:
-            what = f"{daemon.site!r} is another site than {daemons[0][1].site!r}"
-            notes.add((*path, "site"), what, "put all daemons in one site")
         if daemon.address.is_loopback and not all_on_loopback(one for _, one in daemons):
             notes.add(
                 (*path, "address"),
@@ -49,6 +46,13 @@ def check_daemons(notes: Notes, daemons: Daemons) -> None:
                 "use an address of its network",
                 warning=True,
             )
+
+
+def check_multicast(notes: Notes, network: Network | None, daemons: Daemons) -> None:
+    """A group that reaches several sites would carry the ring of one to the others."""
+    if network is not None and network.multicast and len({one.site for _, one in daemons}) > 1:
+        what = "there are several sites"
+        notes.add(("network", "multicast"), what, "remove it, or put all daemons in one site")
 
 
 def check_encryption(notes: Notes, cluster: Cluster, daemons: Daemons) -> None:

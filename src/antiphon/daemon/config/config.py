@@ -19,6 +19,7 @@ from antiphon.daemon.config.checks import (
     check_daemons,
     check_encryption,
     check_files,
+    check_multicast,
 )
 from antiphon.daemon.config.declaration import (
     BY_DEFAULT,
@@ -84,6 +85,14 @@ class Config:
         if self.network.packet_bytes:
             return self.network.packet_bytes
         return PACKET_BYTES_ON_LOOPBACK if all_on_loopback(self.daemons) else PACKET_BYTES
+
+    @property
+    def sites(self) -> tuple[tuple[DaemonId, ...], ...]:
+        """The daemons of each site, in the order of the file; none if there is only one site."""
+        found: dict[str, list[DaemonId]] = {}
+        for daemon in self.daemons:
+            found.setdefault(daemon.site, []).append(daemon.id)
+        return tuple(map(tuple, found.values())) if len(found) > 1 else ()
 
     def node_settings(self, me: str) -> NodeSettings:
         """What the node of the daemon called `me` runs with."""
@@ -196,6 +205,7 @@ def _check(notes: Notes, found: dict[str, Any], files: bool) -> None:
     daemons = [(place, one) for place, one in enumerate(found["daemons"]) if one is not None]
     if daemons:
         check_daemons(notes, daemons)
+        check_multicast(notes, found["network"], daemons)
     if daemons and cluster is not None:
         check_encryption(notes, cluster, daemons)
     if clients is not None:

@@ -98,7 +98,8 @@ class DaemonEntry:
     `CLUSTER.DAEMON.sock` in the runtime directory."""
 
     site: str = key(NAMED, "main", restart=True)
-    """The same for all: several sites are for the wide area, which is to come."""
+    """Daemons that are near to each other, as on one LAN, have the same: they share a ring, and
+    sites are joined by links."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

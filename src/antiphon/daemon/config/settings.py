@@ -10,6 +10,7 @@ from antiphon.core.trace import Level
 from antiphon.daemon.config.dials import DIALS, MEMBERSHIP, NODE, PRESETS, STREAM
 from antiphon.daemon.config.findings import Path
 from antiphon.daemon.config.reading import Notes
+from antiphon.protocol.links.settings import HopSettings
 from antiphon.protocol.presets import NodeSettings
 from antiphon.protocol.sessions.access import AccessRule
 from antiphon.protocol.sessions.settings import SessionSettings
@@ -45,7 +46,8 @@ def build_settings(config: "Config", cluster: int) -> NodeSettings:
     for build in _layers(config):
         settings = build(settings)
     daemons = tuple(sorted(daemon.id for daemon in config.daemons))
-    return replace(settings, cluster=cluster, daemons=daemons, level=Level(config.records.level))
+    level = Level(config.records.level)
+    return replace(settings, cluster=cluster, daemons=daemons, sites=config.sites, level=level)
 
 
 def check_settings(notes: Notes, config: "Config") -> None:
@@ -66,8 +68,14 @@ def _layers(config: "Config") -> Iterator[Build]:
     """Each layer's step from the preset to what the file says."""
     stream = {**_turned(config, STREAM), "packet_bytes": config.packet_bytes}
     membership = _turned(config, MEMBERSHIP)
+    hop = {
+        "packet_bytes": config.packet_bytes,
+        "burst_bytes": max(config.packet_bytes, HopSettings().burst_bytes),
+    }
     yield lambda old: replace(old, stream=replace(old.stream, **stream))
     yield lambda old: replace(old, membership=replace(old.membership, **membership))
+    if config.sites:
+        yield lambda old: replace(old, hop=replace(old.hop, **hop))
     yield lambda old: replace(old, sessions=_sessions(config))
     yield lambda old: replace(old, **_turned(config, NODE))
 

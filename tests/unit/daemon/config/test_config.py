@@ -84,7 +84,26 @@ def test_the_hash_covers_only_what_all_must_share() -> None:
     site = SMALL.replace('name = "one"', 'name = "one"\nsite = "x"')
     site = site.replace('name = "two"', 'name = "two"\nsite = "x"')
     assert read(site).cluster_hash() != usual
+    assert read(SMALL + "site = 'far'\n").cluster_hash() == usual
     assert read(SMALL).cluster_hash(wire_version=2) != usual
+
+
+def test_daemons_stand_in_their_sites() -> None:
+    """SP-12, SP-14."""
+    third = '[[daemon]]\nname = "three"\naddress = "127.0.0.1:1"\nclients = []\n'
+    config = read(SMALL + "site = 'far'\n" + third)
+    one, two, three = (daemon.id for daemon in config.daemons)
+    settings = config.node_settings("two")
+    assert settings.sites == ((one, three), (two,))
+    assert settings.hop.packet_bytes == settings.stream.packet_bytes == 8900
+    assert read(SMALL).node_settings("one").sites == ()
+
+
+def test_a_packet_of_a_link_may_be_as_long_as_any() -> None:
+    long = read(SMALL + "site = 'far'\n[network]\npacket_bytes = 60000\n").node_settings("one")
+    assert long.hop.packet_bytes == 60_000 <= long.hop.burst_bytes
+    (told,) = findings(SMALL + "site = 'far'\n[network]\npacket_bytes = 250\n")
+    assert told.startswith("c.toml:12: network.packet_bytes: 250 is out of range")
 
 
 def test_numbers_reach_the_settings_of_the_protocol() -> None:
@@ -162,7 +181,10 @@ BAD = [
     (SMALL + "id = 0\n", "c.toml:10: daemon[2].id: 0 is below 1"),
     (SMALL + "socket = '/run/antiphon/lab.one.sock'\n", "c.toml:10: daemon[2].socket: is the same"),
     (SMALL + f"socket = '/{'x' * 120}'\n", "daemon[2].socket: the path is longer than 107 bytes"),
-    (SMALL + "site = 'far'\n", "c.toml:10: daemon[2].site: 'far' is another site than 'main'"),
+    (
+        SMALL + "site = 'far'\n[network]\nmulticast = '239.192.0.7:4814'\n",
+        "c.toml:12: network.multicast: there are several sites; remove it",
+    ),
     (NETWORK, "c.toml:1: cluster.key_file: is missing, and not all daemons are on loopback"),
     (SMALL.replace('"lab"', '"a b"'), "c.toml:2: cluster.name: 'a b' cannot be a name"),
     (
@@ -318,6 +340,8 @@ def test_a_reload_takes_what_it_can() -> None:
         (SMALL + "[timeouts]\ntoken_loss = 400\n", {"timeouts.token_loss"}),
         (SMALL.replace('"lab"', '"lab"\nkey_file = "k"'), {"cluster.key_file"}),
         (SMALL + "[network]\noffload = 'off'\n", {"network.offload"}),
+        (SMALL + "site = 'far'\n", {"daemon.site"}),
+        (SMALL.replace('"one"', '"one"\nsite = "far"'), {"daemon.site"}),
         (SMALL + "[spread]\nenabled = false\naddresses = ['::1']\n", set()),
         (SMALL + "[spread]\nunix_socket = ''\n", {"spread.unix_socket"}),
         (
