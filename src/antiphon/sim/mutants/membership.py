@@ -61,15 +61,16 @@ def epochs_not_learned(node: Node) -> None:
 
 def ids_used_again(node: Node) -> None:
     """A coordinator proposes again under the id of its last attempt."""
-    ids = node.membership.ids
+    membership = node.membership
+    ids = membership.ids
 
-    def mint(original: Any, heard: int) -> Any:
+    def propose(original: Any, *arguments: Any) -> Any:
         before = ids.epoch, ids._counter
-        minted = original(heard)
+        effects = original(*arguments)
         ids.epoch, ids._counter = before
-        return minted
+        return effects
 
-    swap(ids, "mint", mint)
+    swap(membership, "_propose", propose)
 
 
 def strangers_ignored(node: Node) -> None:
