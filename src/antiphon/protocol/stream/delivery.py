@@ -49,11 +49,16 @@ class Delivery:
         self._waiting: dict[int, Bundle] = {}
         """Early services by position."""
 
+    def has(self, bundle: Bundle) -> bool:
+        """It is here, or was."""
+        source = self.sources[bundle.segment]
+        return bundle.sequence <= source.released or bundle.sequence in source.held
+
     def add(self, bundle: Bundle) -> bool:
         """Take a stamped bundle; False if its place cannot be."""
+        if self.has(bundle):
+            return True
         source = self.sources[bundle.segment]
-        if bundle.sequence <= source.released or bundle.sequence in source.held:
-            return True  # it was here before
         if any(segment >= len(self.sources) for segment, _ in bundle.early_pasts):
             return False
         way = bundle.way_to(self._mine)

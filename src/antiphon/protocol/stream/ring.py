@@ -265,6 +265,8 @@ class Ring:
 
     def _take(self, bundle: Bundle) -> bool:
         """A bundle is complete; False if its place cannot be."""
+        if self.delivery.has(bundle):
+            return True
         if not self.delivery.add(bundle):
             return False
         self.stamping.hold(bundle)

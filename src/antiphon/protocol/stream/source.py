@@ -4,8 +4,8 @@ Sequences are dense, but not every bundle is for every segment. Each names the o
 that is for us, so ours form a chain; where all go everywhere it is simply the next one.
 """
 
+from bisect import bisect_left
 from collections import deque
-from heapq import heappop, heappush
 
 from antiphon.core.bundle import Bundle
 from antiphon.core.ranges import RangeSet
@@ -69,7 +69,7 @@ class Source:
         """All up to here is stable, and forgotten."""
 
         self._numbers: list[int] = []
-        """Sequences of what is held, as a heap."""
+        """Sequences of what is held, sorted."""
 
         self.ahead = RangeSet()
         """Delivered, and not passed by the cursor."""
@@ -89,16 +89,16 @@ class Source:
         """Take a bundle; `before` is the one before it in our chain, None if it only passes
         through. False if it cannot be: stamps rise with the sequence."""
         sequence = bundle.sequence
-        behind = self.held.get(sequence + 1)
-        ahead = self.held.get(sequence - 1)
+        numbers = self._numbers
+        at = bisect_left(numbers, sequence)
         floor = self.stamp if sequence > self.known else 0
-        if ahead is not None:
-            floor = ahead.stamp
-        elif sequence > self.chained:
+        if sequence > self.chained:
             floor = max(floor, self.chained_stamp)
+        if at:
+            floor = max(floor, self.held[numbers[at - 1]].stamp)
         if not floor < bundle.stamp <= self.stamp + LEAP_MAX:
             return False
-        if behind is not None and behind.stamp <= bundle.stamp:
+        if at < len(numbers) and self.held[numbers[at]].stamp <= bundle.stamp:
             return False
         if before is not None:
             if sequence <= self.chained or not self.chained <= before < sequence:
@@ -108,7 +108,7 @@ class Source:
                     return False
                 self._links[before] = sequence
         self.held[sequence] = bundle
-        heappush(self._numbers, sequence)
+        numbers.insert(at, sequence)
         self.bytes += len(bundle.body)
         if before == self.chained:
             self._advance(bundle)
@@ -145,12 +145,16 @@ class Source:
 
     def release(self, stable: int, cursor: int) -> None:
         """Forget what is held everywhere, and delivered here or not for us (SP-69, SP-72)."""
-        while self._numbers:
-            bundle = self.held[self._numbers[0]]
+        gone = 0
+        for sequence in self._numbers:
+            bundle = self.held[sequence]
             if bundle.stamp > stable:
-                return
+                break
             if bundle.position > cursor and bundle.way_to(self._mine) is not None:
-                return
-            self.released = heappop(self._numbers)
-            del self.held[self.released]
+                break
+            self.released = sequence
+            del self.held[sequence]
             self.bytes -= len(bundle.body)
+            gone += 1
+        if gone:
+            del self._numbers[:gone]
