@@ -288,7 +288,6 @@ RING = [
     field("bad_field", "order past not before", "ring_whole", ORDER + 32, "Q", 12 << 16),
     field("bad_field", "change not before", "ring_whole", ORDER + 40, "Q", 12 << 16),
     field("bad_field", "unreliable with a sequence", "ring_unreliable", ORDER, "Q", 1),
-    field("bad_field", "unreliable with a stamp", "ring_unreliable", ORDER + 8, "Q", 1),
     field("bad_field", "unreliable with a previous", "ring_unreliable", ORDER + 16, "Q", 1),
 ]
 
