@@ -197,16 +197,22 @@ def flooded(seconds: float) -> tuple[bool, Figures]:
     return ratio >= 0.8 and refused > 0, figures
 
 
-def _noise(port: int, seconds: float, sends: bool) -> None:
-    """NOISE_RATE packets a second, in bursts of a hundredth; or the same turns without them."""
+def _noise(port: int, seconds: float, at_daemon: bool) -> None:
+    """NOISE_RATE packets a second, in bursts of a hundredth, to the daemon; or to nobody, for
+    who makes the noise takes time of this machine, too."""
     rng = Random(1)
     packets = [rng.randbytes(rng.randrange(1, 1400)) for _ in range(200)]
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as nobody,
+    ):
+        nobody.bind(("127.0.0.1", 0))
+        to = ("127.0.0.1", port) if at_daemon else nobody.getsockname()
         until = time.monotonic() + seconds
         due = time.monotonic()
         while due < until:
-            for packet in packets if sends else ():
-                sender.sendto(packet, ("127.0.0.1", port))
+            for packet in packets:
+                sender.sendto(packet, to)
             due += len(packets) / NOISE_RATE
             time.sleep(max(0.0, due - time.monotonic()))
 
