@@ -1,6 +1,7 @@
 """Bundles through packets and back: whole, in order, in fair turns."""
 
 from collections import Counter
+from random import Random
 from typing import NamedTuple
 
 from hypothesis import given
@@ -109,14 +110,14 @@ def order_of(bundle: Bundle) -> tuple[int, bool, int]:
 
 @given(SUBMITTED, st.integers(1, 9), st.integers(1, 4), st.randoms(use_true_random=False))
 def test_bundles_come_back_whole_whatever_the_order_of_their_packets(
-    submitted: list[tuple[int, Service, int]], packets_max: int, large: int, rng: object
+    submitted: list[tuple[int, Service, int]], packets_max: int, large: int, rng: Random
 ) -> None:
     """SP-100, SP-101, SP-102: cut to the size of a packet and put together again."""
     sender = Sender(large)
     sent = [sender.submit(*one) for one in submitted]
     sender.empty(packets_max)
     shuffled = list(sender.packets)
-    rng.shuffle(shuffled)  # type: ignore[attr-defined]  # a Random, typed as anything
+    rng.shuffle(shuffled)
     back = assembled(shuffled)
     assert sorted(back, key=order_of) == sorted(sent, key=order_of)
 

@@ -5,6 +5,9 @@ paths. Between equal costs the path with fewer sites wins, then the one that is 
 every beginning of such a path is one too, so they form a tree.
 """
 
+from collections.abc import Iterable
+from functools import lru_cache
+
 from antiphon.core.machine import NEVER
 from antiphon.core.weights import SiteId, Weights
 
@@ -102,6 +105,19 @@ class Overlay:
             paths[place] = (hops + 1, (*way, place))
             parents[self.sites[place]] = self.sites[way[-1]]
         return Tree(source, parents)
+
+
+def overlay_of(segments: int, edges: Iterable[tuple[int, int, int]]) -> Overlay:
+    """Of the segments of a configuration, which are counted from 0."""
+    sites = tuple(SiteId(number) for number in range(segments))
+    ways = ((SiteId(one), SiteId(other), weight) for one, other, weight in edges)
+    return _overlay(Weights(sites, tuple(sorted(ways))))
+
+
+@lru_cache(maxsize=8)
+def _overlay(table: Weights) -> Overlay:
+    """Several ask for the same one when a configuration begins."""
+    return Overlay(table)
 
 
 def all_pairs(into: list[list[tuple[int, int]]]) -> list[list[int]]:

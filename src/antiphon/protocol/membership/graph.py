@@ -3,9 +3,6 @@
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-from antiphon.core.overlay import Overlay
-from antiphon.core.weights import SiteId, Weights
-
 Node = TypeVar("Node", bound=int)
 
 
@@ -19,10 +16,3 @@ def reachable(graph: Mapping[Node, Iterable[Node]], start: Node) -> frozenset[No
                 found.add(neighbour)
                 waiting.append(neighbour)
     return frozenset(found)
-
-
-def overlay_of(segments: int, edges: Iterable[tuple[int, int, int]]) -> Overlay:
-    """Ways between segments, by their places in a configuration."""
-    sites = tuple(SiteId(at) for at in range(segments))
-    ways = tuple(sorted((SiteId(one), SiteId(two), weight) for one, two, weight in edges))
-    return Overlay(Weights(sites, ways))

@@ -3,9 +3,8 @@ of the configuration. Where they do not hear each other it is relayed by those b
 
 from antiphon.core.effects import Send
 from antiphon.core.ids import Configuration, DaemonId, Member
-from antiphon.core.overlay import Tree
+from antiphon.core.overlay import Tree, overlay_of
 from antiphon.core.weights import SiteId
-from antiphon.protocol.membership.graph import overlay_of
 from antiphon.wire.control import HOPS_MAX, Relayed, pack_control
 from antiphon.wire.packet import Envelope
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from antiphon.core.ids import ConfigId, Configuration, DaemonId, Member
-from antiphon.protocol.membership.graph import overlay_of
+from antiphon.core.overlay import overlay_of
 from antiphon.wire.control import SEGMENTS_MAX, SiteReport
 
 Parts = tuple[tuple[Member, ...], ...]

@@ -10,8 +10,8 @@ from hashlib import blake2b
 from antiphon.core.effects import Forward
 from antiphon.core.ids import ConfigId, Configuration, DaemonId, Member
 from antiphon.core.machine import Instant
-from antiphon.core.overlay import Overlay
-from antiphon.core.weights import SiteId, Weights
+from antiphon.core.overlay import overlay_of
+from antiphon.core.weights import SiteId
 from antiphon.wire.crossing import (
     StreamReport,
     pack_parcel,
@@ -29,7 +29,7 @@ def branches(configuration: Configuration, me: Member) -> tuple[tuple[Branch, ..
     """For each segment: to whom its leader, me, passes on what comes from there."""
     leaders = [members[0] for members in configuration.segments]
     mine = SiteId(leaders.index(me))
-    overlay = overlay_of(configuration)
+    overlay = overlay_of(len(configuration.segments), configuration.edges)
     found = []
     for source in overlay.sites:
         tree = overlay.tree(source)
@@ -48,19 +48,17 @@ def neighbours(configuration: Configuration, me: Member) -> tuple[Member, ...]:
     if len(leaders) == 1 or me not in leaders:
         return ()
     mine = leaders.index(me)
-    pairs = [pair for pair in overlay_of(configuration).links() if mine in pair]
+    pairs = [
+        pair
+        for pair in overlay_of(len(configuration.segments), configuration.edges).links()
+        if mine in pair
+    ]
     return tuple(leaders[one if other == mine else other] for one, other in pairs)
 
 
 def birth_of(config: ConfigId) -> int:
     """Names the links of a configuration, which never comes again."""
     return int.from_bytes(blake2b(pack_config(config), digest_size=8).digest(), "big")
-
-
-def overlay_of(configuration: Configuration) -> Overlay:
-    sites = tuple(SiteId(at) for at in range(len(configuration.segments)))
-    edges = tuple(sorted((SiteId(a), SiteId(b), weight) for a, b, weight in configuration.edges))
-    return Overlay(Weights(sites, edges))
 
 
 class Gateway:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from antiphon.core.effects import Broadcast
+from antiphon.core.effects import Broadcast, Word
 from antiphon.core.ids import DaemonId
 from antiphon.core.service import Service
 from antiphon.protocol.stream.watch import BLOCKED_WINDOW, RECEIVE_FAILURE
@@ -29,7 +29,7 @@ SMALL = replace(
 )
 
 
-def count(effects: list) -> int:  # type: ignore[type-arg]  # words of any kind
+def count(effects: list[Word]) -> int:
     return len(broadcasts(effects))
 
 
