@@ -20,6 +20,7 @@ from antiphon.client.outbox import BUNDLE_BYTES, Groups, Payload
 from antiphon.client.outcomes import QUERY, Key, Outcome
 from antiphon.client.pipe import FOREVER, Pipe
 from antiphon.client.records import Sink
+from antiphon.client.session import ClientSession
 from antiphon.core.ids import GroupName, SessionId
 from antiphon.core.service import Service
 
@@ -50,7 +51,7 @@ def connect(
 class Session:
     """Made by `connect`. Any thread may call any method."""
 
-    def __init__(self, options: Options, place: int, pipe: Pipe) -> None:
+    def __init__(self, options: Options, place: int, pipe: Pipe[ClientSession]) -> None:
         self._options = options
         self._place = place
         self._pipe = pipe

@@ -7,10 +7,13 @@ from antiphon.client.errors import Disconnected, Refused, SessionError, Unreacha
 from antiphon.client.options import NEAREST, TRY_ANOTHER, Address, Options, pauses
 from antiphon.client.outcomes import HELLO
 from antiphon.client.pipe import Pipe
+from antiphon.client.session import ClientSession
 from antiphon.client.sockets import open_nearest, open_socket, unreachable
 
+NativePipe = Pipe[ClientSession]
 
-def greet_any(options: Options) -> tuple[int, Pipe]:
+
+def greet_any(options: Options) -> tuple[int, NativePipe]:
     """The first that lets us in, or the nearest. Raises Refused or Unreachable."""
     deadline = time.monotonic() + options.timeout
     if options.choose == NEAREST and len(options.addresses) > 1:
@@ -33,7 +36,7 @@ def greet_any(options: Options) -> tuple[int, Pipe]:
     raise faults[0][1] if len(faults) == 1 else unreachable(faults)
 
 
-def greet_at(options: Options, place: int, deadline: float) -> Pipe:
+def greet_at(options: Options, place: int, deadline: float) -> NativePipe:
     address = options.addresses[place]
     try:
         sock = open_socket(address, max(0.001, deadline - time.monotonic()), options.tls)
@@ -42,7 +45,7 @@ def greet_at(options: Options, place: int, deadline: float) -> Pipe:
     return greet(options, place, sock, deadline)
 
 
-def greet(options: Options, place: int, sock: socket.socket, deadline: float) -> Pipe:
+def greet(options: Options, place: int, sock: socket.socket, deadline: float) -> NativePipe:
     """A new session on a new socket. Raises Refused, or Unreachable."""
     at = options.addresses[place]
     core = options.new_session()
@@ -80,7 +83,7 @@ class Search:
     def over(self) -> bool:
         return time.monotonic() >= self._give_up
 
-    def attempt(self, deadline: float) -> tuple[int, Pipe] | None:
+    def attempt(self, deadline: float) -> tuple[int, NativePipe] | None:
         """One, when its time has come and if that is before the deadline."""
         time.sleep(max(0.0, min(self._next, self._give_up, deadline) - time.monotonic()))
         if self.over or time.monotonic() < self._next:

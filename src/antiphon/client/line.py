@@ -7,7 +7,7 @@ import asyncio
 import socket
 from collections.abc import Callable
 
-from antiphon.client.session import ClientSession
+from antiphon.client.carried import Carried
 from antiphon.client.sockets import READ_BYTES, WOULD_BLOCK
 
 READS_PER_TURN = 16
@@ -18,7 +18,7 @@ class Line:
         self,
         loop: asyncio.AbstractEventLoop,
         sock: socket.socket,
-        core: ClientSession,
+        core: Carried,
         changed: Callable[[], None],
     ) -> None:
         self._loop = loop

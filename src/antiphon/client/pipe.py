@@ -12,16 +12,21 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from typing import Generic, TypeVar
 
+from antiphon.client.carried import Carried
 from antiphon.client.outcomes import unread
-from antiphon.client.session import PATIENCE, ClientSession
+from antiphon.client.session import PATIENCE
 from antiphon.client.sockets import READ_BYTES, WOULD_BLOCK
 
 FOREVER = float("inf")
 
 
-class Pipe:
-    def __init__(self, core: ClientSession, sock: socket.socket) -> None:
+Core = TypeVar("Core", bound=Carried)
+
+
+class Pipe(Generic[Core]):
+    def __init__(self, core: Core, sock: socket.socket) -> None:
         self.core = core
         self.sock = sock
         self.news = threading.Condition(threading.RLock())
@@ -36,7 +41,7 @@ class Pipe:
         self._one_at_a_time: AbstractContextManager[object] = nullcontext()
         self._guard_tls()
 
-    def replace(self, core: ClientSession, sock: socket.socket) -> None:
+    def replace(self, core: Core, sock: socket.socket) -> None:
         """Another daemon. The reader calls it, with the lock."""
         self.sock.close()
         self.core, self.sock = core, sock
@@ -140,7 +145,7 @@ class Pipe:
                 self._sending = False
             raise
 
-    def _send(self, core: ClientSession, sock: socket.socket, data: memoryview) -> None:
+    def _send(self, core: Core, sock: socket.socket, data: memoryview) -> None:
         while data:
             try:
                 data = data[self._send_some(sock, data) :]

@@ -82,12 +82,7 @@ class Session:
         self._senders: list[asyncio.Future[None]] = []
         self._closing = False
         self._over = ""
-        self._line = Line(
-            self._loop,
-            sock,
-            self._core,  # type: ignore[arg-type]  # it has all that a transport asks for
-            self._changed,
-        )
+        self._line = Line(self._loop, sock, self._core, self._changed)
 
     # What it is.
 

@@ -50,7 +50,7 @@ def connect(
     except OSError as error:
         raise unreachable([(options.address, error)]) from error
     core = SpreadSession(options)
-    pipe = Pipe(core, sock)  # type: ignore[arg-type]  # it has all that a transport asks for
+    pipe = Pipe(core, sock)
     session = Session(options, core, pipe)
     try:
         session._greet(deadline)
@@ -63,7 +63,7 @@ def connect(
 class Session:
     """Made by `connect`. Any thread may call any method."""
 
-    def __init__(self, options: Options, core: SpreadSession, pipe: Pipe) -> None:
+    def __init__(self, options: Options, core: SpreadSession, pipe: Pipe[SpreadSession]) -> None:
         self._options = options
         self._core = core
         self._pipe = pipe
