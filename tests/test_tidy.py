@@ -252,7 +252,7 @@ def text_files() -> Iterator[tuple[PurePosixPath, str]]:
             if name == ".ci"
             or not (name.startswith(".") or name in made or name.endswith(".egg-info"))
         )
-        for name in sorted(files):
+        for name in sorted(set(files) - {".git"}):  # a file where the tree is one of several
             file = Path(folder, name)
             content = file.read_bytes() if file.is_file() else b"\0"
             if b"\0" not in content:

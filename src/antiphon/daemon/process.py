@@ -13,7 +13,6 @@ import secrets
 import signal
 import socket
 import time
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -113,13 +112,7 @@ class Daemon:
         driver.listen(door)
 
     def _node_settings(self, config: Config) -> NodeSettings:
-        settings = config.node_settings(self.entry.name)
-        room = settings.stream.packet_bytes - self.seal.overhead
-        return replace(
-            settings,
-            stream=replace(settings.stream, packet_bytes=room),
-            hop=replace(settings.hop, packet_bytes=settings.hop.packet_bytes - self.seal.overhead),
-        )
+        return config.node_settings(self.entry.name).with_room_for(self.seal.overhead)
 
     def _apply(self, driver: Driver, config: Config) -> None:
         """What a reload can change; nothing of it, if something cannot be had."""

@@ -55,6 +55,7 @@ from antiphon.core.ids import Member
 from antiphon.core.machine import NEVER, WAKEUP, Instant, Machine, Wakeup
 from antiphon.core.trace import Kind, Record
 from antiphon.protocol.groups.groups import Groups
+from antiphon.protocol.links.edges import Edges
 from antiphon.protocol.links.links import Links
 from antiphon.protocol.membership.membership import Membership
 from antiphon.protocol.membership.routes import forward
@@ -105,7 +106,8 @@ class Node:
             me, settings.membership, envelope, rng, settings.sites, settings.weights
         )
         self.stream = Stream(me, settings.stream, envelope, settings.level)
-        self.links = Links(me, settings.hop, envelope)
+        edges = Edges(me.daemon, settings.sites, settings.edges, settings.hop)
+        self.links = Links(me, edges, envelope)
         self.groups = Groups(me, settings.level)
         self._profiles: dict[str, Machine] = {STRONG: self.groups, **(profiles or {})}
         names = tuple(sorted(self._profiles))

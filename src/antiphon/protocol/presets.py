@@ -6,7 +6,7 @@ from antiphon.core.errors import ConfigError
 from antiphon.core.ids import DaemonId
 from antiphon.core.machine import MILLISECOND, SECOND
 from antiphon.core.trace import Level
-from antiphon.protocol.links.settings import HopSettings
+from antiphon.protocol.links.settings import EdgeSettings, HopSettings
 from antiphon.protocol.membership.settings import MembershipSettings
 from antiphon.protocol.sessions.settings import SessionSettings
 from antiphon.protocol.stream.settings import StreamSettings
@@ -23,9 +23,8 @@ class NodeSettings:
     sites: tuple[tuple[DaemonId, ...], ...] = ()
     """The same daemons by site; empty: all are of one."""
 
-    weights: tuple[tuple[int, int, int], ...] = ()
-    """What the way from one site to another costs, where it is not 1: from, to, weight. Sites
-    are counted from 0."""
+    edges: tuple[EdgeSettings, ...] = ()
+    """Between sites, where `hop` and a weight of 1 will not do; each pair at most once."""
 
     level: Level = Level.VIEWS
     pause_us: int = 100 * MILLISECOND
@@ -35,6 +34,7 @@ class NodeSettings:
     membership: MembershipSettings = field(default_factory=MembershipSettings)
     sessions: SessionSettings = field(default_factory=SessionSettings)
     hop: HopSettings = field(default_factory=HopSettings)
+    """Of all edges that are not listed."""
 
     def __post_init__(self) -> None:
         if self.pause_us >= self.stream.token_loss_us:
@@ -42,9 +42,36 @@ class NodeSettings:
         placed = sorted(daemon for site in self.sites for daemon in site)
         if self.sites and placed != sorted(self.daemons):
             raise ConfigError("sites", "do not have each daemon once", "name all of them")
-        for one, two, weight in self.weights:
-            if not (0 <= one < len(self.sites) and 0 <= two < len(self.sites) and weight > 0):
-                raise ConfigError("weights", f"{one} {two} {weight} is no way", "change it")
+        for edge in self.edges:
+            if max(edge.one, edge.two) >= len(self.sites):
+                raise ConfigError("edges", f"{edge.one} and {edge.two} are not sites", "change it")
+            if edge.hop.packet_bytes != self.hop.packet_bytes:
+                raise ConfigError("edges", "a packet fits one edge and not another", "change it")
+        if len({frozenset((edge.one, edge.two)) for edge in self.edges}) < len(self.edges):
+            raise ConfigError("edges", "two are of the same sites", "leave one of them out")
+
+    @property
+    def weights(self) -> tuple[tuple[int, int, int], ...]:
+        """That are set by hand: from site, to site, weight."""
+        ways = [
+            way
+            for edge in self.edges
+            for way in ((edge.one, edge.two, edge.weight), (edge.two, edge.one, edge.weight_back))
+        ]
+        return tuple((one, two, weight) for one, two, weight in ways if weight is not None)
+
+    def with_room_for(self, overhead: int) -> "NodeSettings":
+        """Packets that grow by so much before they leave."""
+        return replace(
+            self,
+            stream=replace(self.stream, packet_bytes=self.stream.packet_bytes - overhead),
+            hop=_smaller(self.hop, overhead),
+            edges=tuple(replace(edge, hop=_smaller(edge.hop, overhead)) for edge in self.edges),
+        )
+
+
+def _smaller(hop: HopSettings, overhead: int) -> HopSettings:
+    return replace(hop, packet_bytes=hop.packet_bytes - overhead)
 
 
 LAN = NodeSettings()

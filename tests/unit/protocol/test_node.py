@@ -22,6 +22,7 @@ from antiphon.core.ids import ConfigId, DaemonId, Incarnation, Member
 from antiphon.core.machine import WAKEUP
 from antiphon.core.service import Service
 from antiphon.core.trace import Kind
+from antiphon.protocol.links.settings import EdgeSettings
 from antiphon.protocol.node import Node
 from antiphon.protocol.presets import LAN, SIMULATION
 from antiphon.wire.body import letters, pack_body
@@ -121,15 +122,33 @@ def test_what_cannot_have_been_relayed_is_refused(event: Received, reason: str) 
 
 def test_sites_have_each_daemon_once() -> None:
     one, two = (DaemonId(1), DaemonId(2)), (DaemonId(3),)
-    assert replace(SETTINGS, sites=(one, two), weights=((0, 1, 5),)).sites == (one, two)
+    assert replace(SETTINGS, sites=(one, two)).sites == (one, two)
     for wrong in ({"sites": (one,)}, {"sites": (one, one, two)}):
         with pytest.raises(ConfigError) as caught:
             replace(SETTINGS, **wrong)
         assert caught.value.key == "sites"
-    for way in ((0, 2, 1), (0, 1, 0), (-1, 0, 1)):
+
+
+def test_each_edge_joins_two_of_the_sites_once() -> None:
+    """Settings of its own for each pair of sites (SP-169), and weights for both ways (SP-112)."""
+    sites = ((DaemonId(1), DaemonId(2)), (DaemonId(3),))
+    edge = EdgeSettings(0, 1, weight=5)
+    assert replace(SETTINGS, sites=sites, edges=(edge,)).weights == ((0, 1, 5),)
+    large = replace(edge, hop=replace(edge.hop, packet_bytes=SETTINGS.hop.packet_bytes + 1))
+    for wrong in ([replace(edge, two=2)], [edge, EdgeSettings(1, 0)], [large]):
         with pytest.raises(ConfigError) as caught:
-            replace(SETTINGS, sites=(one, two), weights=(way,))
-        assert caught.value.key == "weights"
+            replace(SETTINGS, sites=sites, edges=tuple(wrong))
+        assert caught.value.key == "edges"
+
+
+def test_packets_that_grow_before_they_leave_are_made_smaller_everywhere() -> None:
+    sites = ((DaemonId(1), DaemonId(2)), (DaemonId(3),))
+    usual = replace(SETTINGS, sites=sites, edges=(EdgeSettings(0, 1, weight_back=2),))
+    small = usual.with_room_for(40)
+    assert small.stream.packet_bytes == usual.stream.packet_bytes - 40
+    hops = (usual.hop, small.hop, small.edges[0].hop)
+    assert [hop.packet_bytes for hop in hops] == [1400, 1360, 1360]
+    assert small.weights == usual.weights == ((1, 0, 2),)
 
 
 def test_a_packet_of_a_peer_is_heard() -> None:

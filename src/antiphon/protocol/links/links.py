@@ -15,10 +15,10 @@ from antiphon.core.effects import Emit, Forward, LinkDead, Neighbours, Send, Wor
 from antiphon.core.ids import DaemonId, Member
 from antiphon.core.machine import NEVER, Instant, Wakeup
 from antiphon.core.trace import Kind, Record
+from antiphon.protocol.links.edges import Edges
 from antiphon.protocol.links.hop import Hop
 from antiphon.protocol.links.memory import Memory
 from antiphon.protocol.links.news import LinkId, LinkRoom
-from antiphon.protocol.links.settings import HopSettings
 from antiphon.wire.heard import HeardLink
 from antiphon.wire.link import LinkPacket
 from antiphon.wire.packet import Envelope, Tag
@@ -28,9 +28,9 @@ FORETASTE_MAX = 256
 
 
 class Links:
-    def __init__(self, me: Member, settings: HopSettings, envelope: Envelope) -> None:
+    def __init__(self, me: Member, edges: Edges, envelope: Envelope) -> None:
         self._me = me
-        self._settings = settings
+        self._edges = edges
         self._envelope = envelope
         self._head = envelope.head(Tag.LINK)
         self._links: dict[DaemonId, Hop] = {}
@@ -67,9 +67,10 @@ class Links:
         self._birth = birth
         self._links = {}
         for peer in peers:
-            memory = self._memories.setdefault(peer.daemon, Memory(self._settings))
+            settings = self._edges.to(peer.daemon).hop
+            memory = self._memories.setdefault(peer.daemon, Memory(settings))
             link = LinkId(self._me, peer, birth)
-            self._links[peer.daemon] = Hop(now, link, self._head, self._settings, memory)
+            self._links[peer.daemon] = Hop(now, link, self._head, settings, memory)
         effects: list[Word] = []
         early, self._foretaste = self._foretaste, deque(maxlen=FORETASTE_MAX)
         for packet in early:

@@ -1,9 +1,11 @@
 """What one edge between two sites may be told to do differently. Both ends have the same."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 
 from antiphon.core.errors import ConfigError
 from antiphon.core.machine import MILLISECOND, SECOND
+from antiphon.core.weights import WEIGHT_MAX
 from antiphon.wire.link import (
     ACK_HEAD,
     ACK_RUN,
@@ -108,3 +110,30 @@ class HopSettings:
     def nack_runs_max(self) -> int:
         taken = LINK_OVERHEAD + ACK_HEAD.size + NACK_HEAD.size
         return min(NACK_RUNS_MAX, (self.packet_bytes - taken) // NACK_RUN.size)
+
+
+class LinkKind(StrEnum):
+    HOP = "hop"
+    TCP = "tcp"
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeSettings:
+    """Of two sites, by their places in the list of sites."""
+
+    one: int
+    two: int
+    link: LinkKind = LinkKind.HOP
+    hop: HopSettings = field(default_factory=HopSettings)
+    weight: int | None = None
+    """From one to two; None: not set by hand (SP-112)."""
+
+    weight_back: int | None = None
+    """From two to one."""
+
+    def __post_init__(self) -> None:
+        if self.one == self.two or min(self.one, self.two) < 0:
+            raise ConfigError("edges", f"{self.one} and {self.two} are not two sites", "change it")
+        for weight in (self.weight, self.weight_back):
+            if weight is not None and not 1 <= weight <= WEIGHT_MAX:
+                raise ConfigError("weight", f"{weight} is out of range", f"use 1 to {WEIGHT_MAX}")
