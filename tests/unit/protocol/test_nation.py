@@ -85,6 +85,16 @@ def test_whoever_dies_the_others_have_the_same_messages(number: int) -> None:
             assert sum(own in one for one in house.got) == 1, "D3: what it sent itself"
 
 
+@pytest.mark.parametrize("number", [100, 200])
+def test_the_heir_of_a_leader_is_not_waited_for(number: int) -> None:
+    """SP-13: a dead representative is replaced as fast as its own site misses it, and not
+    only when the others have heard nothing of it for long."""
+    nation = formed(3, 3, 3)
+    nation.run(SECOND)
+    nation.crash(number)
+    nation.run_until(nation.whole, 600_000 + 2 * nation.far_us)
+
+
 def test_what_only_another_site_holds_is_fetched_from_there() -> None:
     """SP-127: a site dies whose last messages reached only one of two others."""
     nation = formed(2, 1, 2)

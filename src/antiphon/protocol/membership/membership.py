@@ -60,6 +60,7 @@ from antiphon.protocol.membership.minting import Minting
 from antiphon.protocol.membership.outlook import Outlook
 from antiphon.protocol.membership.routes import Routes
 from antiphon.protocol.membership.settings import MembershipSettings
+from antiphon.protocol.membership.settling import SETTLE, Settling
 from antiphon.protocol.membership.site import HELLO
 from antiphon.protocol.membership.states import GatherReason, State
 from antiphon.protocol.membership.wish import Parts
@@ -85,13 +86,10 @@ from antiphon.wire.packet import Envelope
 
 __all__ = ["GatherReason", "Membership", "State"]
 
-SETTLE = "settle"
 REPEAT = "repeat"
 REPEAT_FAR = "repeat far"
 ATTEMPT = "attempt"
 EXPIRE = "expire"
-
-BACKOFF_DOUBLINGS_MAX = 4
 
 
 class Membership:
@@ -107,8 +105,8 @@ class Membership:
         self._me = me
         self._settings = settings
         self._envelope = envelope
-        self._rng = rng
         self._timers = Timers()
+        self._settling = Settling(self._timers, rng)
         self._outlook = Outlook(me, settings, envelope, self._timers, sites, weights)
         self._site = self._outlook.site
         self._federation = self._outlook.federation
@@ -126,10 +124,6 @@ class Membership:
         # From COLLECT to READY; the chair is a leader's.
         self._attempt: Attempt | None = None
         self._chair: Chair | None = None
-
-        self._wish: Parts = ()
-        self._failures = 0
-        self._no_attempt_before: Instant = 0
 
     def deadline(self) -> Instant:
         return min(self._timers.deadline(), self._federation.timers.deadline())
@@ -150,7 +144,7 @@ class Membership:
         grace = self._settings.hear_us + self._settings.settle_us
         if not self._federation.alone:
             grace = max(grace, self._settings.hear_far_us + self._settings.settle_far_us)
-        self._no_attempt_before = now + grace
+        self._settling.not_before = now + grace
 
     def address(self, send: Send) -> Send:
         """To a daemon of another segment a packet may have to be relayed."""
@@ -237,8 +231,7 @@ class Membership:
         same wish has settled."""
         effects = self._outlook.look(now, self.installed, self._trouble, self.ids.epoch)
         if not self._outlook.coordinating:
-            self._timers.clear(SETTLE)
-            self._wish = ()
+            self._settling.clear()
             return effects + self._abandon(now, GatherReason.NOT_LEADER)
         if self._coordinating:
             lost = self._outlook.lost_of(self._require_attempt().configuration)
@@ -246,14 +239,12 @@ class Membership:
                 effects += self._abandon(now, lost)
         wish = self._outlook.wish(now)
         if not wish or self._coordinating or self._healthy(now, wish):
-            self._timers.clear(SETTLE)
-        elif settled and wish == self._wish:
+            self._settling.clear(wish)
+        elif settled and wish == self._settling.wish:
             effects += self._propose(now)
-        elif wish != self._wish or not self._timers.running(SETTLE):
+        else:
             wait = self._outlook.settle_us(wish, self.installed)
-            wait += self._backoff(wait)
-            self._timers.set(SETTLE, max(now + wait, self._no_attempt_before))
-        self._wish = wish
+            self._settling.renew(now, wish, wait)
         return effects
 
     @property
@@ -270,12 +261,6 @@ class Membership:
         """Other leaders may still have to install what I have."""
         grace = self._settings.attempt_far_us
         return self._routes is not None and now < self._installed_at + grace
-
-    def _backoff(self, settle_us: int) -> int:
-        if not self._failures:
-            return 0
-        doublings = min(self._failures, BACKOFF_DOUBLINGS_MAX)
-        return self._rng.randrange(settle_us << doublings)
 
     def _say_hello(self, now: Instant) -> Word:
         operational = self.state == State.OPERATIONAL
@@ -323,7 +308,7 @@ class Membership:
         """The coordinator gives its attempt up."""
         if not self._coordinating:
             return []
-        self._failures += 1
+        self._settling.failures += 1
         config = self._require_attempt().id
         effects = [self._emit(now, Kind.ABORT, config=config, reason=reason)]
         return effects + self._enter_gather(now, reason)
@@ -332,10 +317,10 @@ class Membership:
 
     def _propose(self, now: Instant) -> list[Word]:
         config = self.ids.mint(self._outlook.epoch(now))
-        configuration = self._outlook.configuration(config, self._wish)
+        configuration = self._outlook.configuration(config, self._settling.wish)
         members = configuration.members
         own = f"{self._trouble} by {self._accused}" if self._accused else self._trouble
-        cause, text = self._outlook.evidence(now, own, self._wish, self.installed)
+        cause, text = self._outlook.evidence(now, own, self._settling.wish, self.installed)
         attempt = self._emit(
             now, Kind.ATTEMPT, config=config, members=members, reason=cause, detail=text
         )
@@ -475,7 +460,7 @@ class Membership:
         self._chair = None
         self._trouble = ""
         self._accused = NOBODY
-        self._failures = 0
+        self._settling.failures = 0
         self._site.pace.changed_at = now
         self._site.penalties.forgive_strikes()
         self._timers.clear(ATTEMPT)

@@ -1,8 +1,9 @@
 """The reports of leaders, mine among them, and the picture they give: who hears whom.
 
 An edge needs the reports of both ends, each in the same life. What is connected with me over
-edges is my component. Reports of others are kept for a while, in case a way to them returns,
-but they are not passed on: so what nobody reaches is forgotten by all.
+edges is my component, without those whose report somebody else's belies. Reports of others are
+kept for a while, in case a way to them returns, but they are not passed on: so what nobody
+reaches is forgotten by all.
 """
 
 from collections.abc import Set
@@ -126,6 +127,12 @@ class Reports:
             )
             for daemon in self._reports
         }
+        belied = self._belied(reachable(self._edges, self._me))
+        if belied:
+            self._edges = {
+                daemon: frozenset() if daemon in belied else others - belied
+                for daemon, others in self._edges.items()
+            }
         reached = reachable(self._edges, self._me)
         self._component = tuple(
             self._reports[daemon] for daemon in self.leaders if daemon in reached
@@ -133,3 +140,13 @@ class Reports:
         told = b"".join(ENTRY.pack(*one.leader, one.number) for one in self._component)
         self._summary = int.from_bytes(blake2b(told, digest_size=8).digest(), "big") >> 1
         return self._edges
+
+    def _belied(self, reached: Set[DaemonId]) -> frozenset[DaemonId]:
+        """Leaders that name somebody as their follower who says of itself that it leads: what
+        they said is over, if they are there at all."""
+        leaders = {self._reports[daemon].leader for daemon in reached}
+        return frozenset(
+            daemon
+            for daemon in reached
+            if daemon != self._me and not leaders.isdisjoint(self._reports[daemon].party[1:])
+        )

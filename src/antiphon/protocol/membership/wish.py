@@ -53,11 +53,17 @@ def regrouping(parts: Parts, installed: Configuration, edges: Edges) -> list[tup
 
 
 def is_light(parts: Parts, installed: Configuration, edges: Edges) -> bool:
-    """Only members inside segments change."""
+    """Only members inside segments change, or who of them leads; the ways stay."""
     if len(parts) == 1 and len(installed.segments) == 1:
         return True
-    before = [members[0] for members in installed.segments]
-    return before == [members[0] for members in parts] and holds_together(installed, edges)
+    if len(parts) != len(installed.segments):
+        return False
+    heirs = [
+        part[0].daemon for members in installed.segments for part in parts if part[0] in members
+    ]
+    if len(heirs) != len(parts):
+        return False
+    return all((heirs[one], heirs[two]) in edges for one, two, _ in installed.edges)
 
 
 def configuration_of(

@@ -91,3 +91,35 @@ def test_who_comes_back_in_time_is_kept() -> None:
     assert made.leaders == [1, 2], "its silence is counted anew"
     made.forget(170, 100)
     assert made.leaders == [1]
+
+
+def following(
+    who: Member, party: tuple[Member, ...], *hears: Member, number: int = 1
+) -> SiteReport:
+    return SiteReport(who, number, ConfigId(1, *who, 1), 1, party, (), tuple(sorted(hears)))
+
+
+def test_who_names_a_leader_as_its_follower_counts_no_more() -> None:
+    """The heir is heard before the dead one has been silent for long."""
+    made = reports(report(ONE, TWO, THREE), following(TWO, (TWO, THREE), ONE))
+    assert component(made) == [1, 2]
+    assert made.add(1, report(THREE, ONE))
+    assert component(made) == [1, 3] and made.edges() == [(1, 3), (3, 1)]
+    assert made.add(2, report(TWO, ONE, THREE, number=2)), "it lives, with a smaller party"
+    assert component(made) == [1, 2, 3]
+
+
+def test_the_word_of_a_leader_that_nobody_hears_belies_nobody() -> None:
+    made = reports(report(ONE, TWO), following(TWO, (TWO, THREE), ONE), report(THREE, ONE))
+    assert component(made) == [1, 2]
+
+
+def test_another_life_of_a_follower_belies_nobody() -> None:
+    again = leader(3, life=2)
+    made = reports(report(ONE, TWO, again), following(TWO, (TWO, THREE), ONE), report(again, ONE))
+    assert component(made) == [1, 2, 3]
+
+
+def test_i_am_not_belied_to_myself() -> None:
+    made = reports(following(ONE, (ONE, TWO), TWO, THREE), report(TWO, ONE), report(THREE, ONE))
+    assert component(made) == [1, 2, 3]
