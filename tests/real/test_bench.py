@@ -57,3 +57,21 @@ def test_a_flood_keeps_every_promise() -> None:
     found = run("verify", "--daemons", "1", *SECONDS)
     assert (found["violations"], found["rows_lost"], found["torn"]) == (0, 0, 0)
     assert found["rows"] > 100
+
+
+def test_two_sites_keep_every_promise_too() -> None:
+    found = run("verify", "--daemons", "2", "--sites", "2", *SECONDS)
+    assert (found["violations"], found["rows_lost"], found["sites"]) == (0, 0, 2)
+
+
+def test_a_ring_is_compared_with_stamps() -> None:
+    """TR-57, TR-58, TR-60: the loads are there for both; which is faster is a bench's to say."""
+    found = run("order", "--daemons", "2", "--seconds", "0.3", "--repeat", "1", "--json")
+    lines = {(line["load"], line["ordering"]): line for line in found["lines"]}
+    both = {
+        (load, order) for load in ("idle", "even", "one-sided") for order in ("ring", "all-ack")
+    }
+    assert set(lines) == both
+    assert all(line["messages_per_second"] > 0 for line in lines.values())
+    # An idle site answers at once: a timer of the links would be seen here.
+    assert lines["idle", "all-ack"]["latency_p50_us"] < 50_000

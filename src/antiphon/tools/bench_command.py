@@ -15,6 +15,7 @@ from rich.table import Table
 from antiphon.core.errors import AntiphonError
 from antiphon.core.service import Service
 from antiphon.tools.bench.membership import run_membership
+from antiphon.tools.bench.order import Line, run_order
 from antiphon.tools.bench.plan import API, CLIENTS, Plan
 from antiphon.tools.bench.reception import BenchFailed
 from antiphon.tools.bench.target import Target, own_daemons, running_daemons
@@ -24,6 +25,13 @@ from antiphon.tools.bench.verify import run_verify
 SERVICES = [service.name.lower() for service in Service]
 DAEMONS = click.option(
     "--daemons", type=click.IntRange(1, 16), default=3, show_default=True, help="On loopback."
+)
+SITES = click.option(
+    "--sites",
+    type=click.IntRange(1, 16),
+    default=1,
+    show_default=True,
+    help="The daemons are given to so many sites in turn.",
 )
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the last line only.")
 
@@ -88,7 +96,9 @@ def bench() -> None:
       antiphon bench ping --service safe
       antiphon bench flood --client spread
       antiphon bench flood --connect 4803@localhost --size 1000
+      antiphon bench flood --sites 3
       antiphon bench membership --repeat 20
+      antiphon bench order
       antiphon bench verify
 
     \b
@@ -101,17 +111,21 @@ def bench() -> None:
 
 @bench.command()
 @TRAFFIC_DAEMONS
+@SITES
 @CONNECT
 @SERVICE
 @CLIENT
 @traffic_options(seconds=10.0)
-def flood(daemons: int | None, addresses: tuple[str, ...], service: str, **options: Any) -> None:
+def flood(
+    daemons: int | None, sites: int, addresses: tuple[str, ...], service: str, **options: Any
+) -> None:
     """As many messages as flow control permits."""
-    _run_traffic(daemons, addresses, [service], options)
+    _run_traffic(daemons, sites, addresses, [service], options)
 
 
 @bench.command()
 @TRAFFIC_DAEMONS
+@SITES
 @CONNECT
 @SERVICE
 @CLIENT
@@ -124,17 +138,23 @@ def flood(daemons: int | None, addresses: tuple[str, ...], service: str, **optio
 )
 @traffic_options(seconds=10.0)
 def ping(
-    daemons: int | None, addresses: tuple[str, ...], service: str, rate: float, **options: Any
+    daemons: int | None,
+    sites: int,
+    addresses: tuple[str, ...],
+    service: str,
+    rate: float,
+    **options: Any,
 ) -> None:
     """Latency at a steady rate: one way to all receivers, and to one of them and back."""
-    _run_traffic(daemons, addresses, [service], options | {"rate": rate})
+    _run_traffic(daemons, sites, addresses, [service], options | {"rate": rate})
 
 
 @bench.command()
 @DAEMONS
+@SITES
 @click.option("--repeat", type=click.IntRange(1), default=20, show_default=True)
 @AS_JSON
-def membership(daemons: int, repeat: int, as_json: bool) -> None:
+def membership(daemons: int, sites: int, repeat: int, as_json: bool) -> None:
     """How long until all clients have the new view.
 
     A client joins and leaves, daemons are split and healed, a daemon is killed and restarted.
@@ -142,12 +162,33 @@ def membership(daemons: int, repeat: int, as_json: bool) -> None:
     if daemons < 2:
         raise click.UsageError("one daemon alone has nobody to lose; use --daemons 2 or more")
     with _outcome(as_json) as (say, show):
-        with own_daemons(daemons) as (_, cluster):
-            show(run_membership(cluster, repeat, say))
+        with own_daemons(daemons, sites=sites) as (_, cluster):
+            show(run_membership(cluster, repeat, say) | {"sites": sites})
+
+
+@bench.command()
+@click.option(
+    "--daemons", type=click.IntRange(2, 16), default=3, show_default=True, help="On loopback."
+)
+@click.option("--size", type=click.IntRange(16, 1 << 24), default=1000, show_default=True)
+@click.option("--seconds", type=click.FloatRange(0.1), default=3.0, show_default=True)
+@click.option("--repeat", type=click.IntRange(1), default=3, show_default=True)
+@AS_JSON
+def order(daemons: int, size: int, seconds: float, repeat: int, as_json: bool) -> None:
+    """A ring against a site for each daemon, which order by stamps alone.
+
+    Idle, all senders busy, and one sender busy; agreed messages, by turns.
+    """
+    with _outcome(as_json) as (say, _):
+        lines, load = run_order(daemons, size, seconds, repeat, say)
+        if not as_json:
+            Console(highlight=False).print(_orders(lines))
+        click.echo(msgspec.json.encode({"lines": lines, "load_average": load}).decode())
 
 
 @bench.command()
 @DAEMONS
+@SITES
 @click.option(
     "--service",
     "services",
@@ -156,14 +197,14 @@ def membership(daemons: int, repeat: int, as_json: bool) -> None:
     help="Of the senders in turn; all six if not said.",
 )
 @traffic_options(seconds=3.0)
-def verify(daemons: int, services: tuple[str, ...], **options: Any) -> None:
+def verify(daemons: int, sites: int, services: tuple[str, ...], **options: Any) -> None:
     """Flood with everything recorded, and judge the records."""
     services = services or tuple(SERVICES)
     options["senders"] = options["senders"] or len(services)
     as_json = options.pop("as_json")
     plan = _plan([*services], daemons, options)
     with _outcome(as_json) as (say, show):
-        found, violations = run_verify(plan, daemons, say)
+        found, violations = run_verify(plan, daemons, sites, say)
         for violation in violations:
             click.echo(f"{violation.promise} {violation.process}: {violation.text}", err=True)
         show(found)
@@ -172,13 +213,17 @@ def verify(daemons: int, services: tuple[str, ...], **options: Any) -> None:
 
 
 def _run_traffic(
-    daemons: int | None, addresses: tuple[str, ...], services: list[str], options: dict[str, Any]
+    daemons: int | None,
+    sites: int,
+    addresses: tuple[str, ...],
+    services: list[str],
+    options: dict[str, Any],
 ) -> None:
     as_json = options.pop("as_json")
     count = daemons or (1 if options["client"] == "spread" else 3)
     plan = _plan(services, len(addresses) or count, options)
-    with _outcome(as_json) as (say, show), _target(count, addresses, plan.client) as target:
-        show(run_traffic(plan, target, say) | {"daemons": len(target.addresses)})
+    with _outcome(as_json) as (say, show), _target(count, sites, addresses, plan.client) as target:
+        show(run_traffic(plan, target, say) | {"daemons": len(target.addresses), "sites": sites})
 
 
 def _plan(services: list[str], daemons: int, options: dict[str, Any]) -> Plan:
@@ -195,13 +240,13 @@ def _plan(services: list[str], daemons: int, options: dict[str, Any]) -> Plan:
 
 
 @contextmanager
-def _target(daemons: int, addresses: tuple[str, ...], client: str) -> Iterator[Target]:
+def _target(daemons: int, sites: int, addresses: tuple[str, ...], client: str) -> Iterator[Target]:
     if addresses and client == "spread":
         yield Target([*addresses], [])  # perhaps no daemon of ours, which could tell its process
     elif addresses:
         yield running_daemons(addresses)
     else:
-        with own_daemons(daemons) as (target, _):
+        with own_daemons(daemons, sites=sites) as (target, _):
             yield target
 
 
@@ -232,4 +277,16 @@ def _table(found: Figures) -> Table:
     for name, value in found.items():
         number = isinstance(value, int | float) and not isinstance(value, bool)
         table.add_row(name.replace("_", " "), f"{value:,}" if number else str(value))
+    return table
+
+
+def _orders(lines: list[Line]) -> Table:
+    table = Table(box=box.SIMPLE)
+    for heading in ("load", "ordering"):
+        table.add_column(heading)
+    for heading in ("messages/s", "latency p50 ms", "p99 ms"):
+        table.add_column(heading, justify="right")
+    for line in lines:
+        times = (f"{taken / 1000:.2f}" for taken in (line.latency_p50_us, line.latency_p99_us))
+        table.add_row(line.load, line.ordering, f"{line.messages_per_second:,.0f}", *times)
     return table

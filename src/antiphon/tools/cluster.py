@@ -36,8 +36,11 @@ def daemon_name(number: int) -> str:
 class LocalDaemon:
     """One daemon of a local cluster: where it is, and its process while it runs."""
 
-    def __init__(self, name: str, udp_port: int, client_port: int, directory: Path) -> None:
+    def __init__(
+        self, name: str, site: str, udp_port: int, client_port: int, directory: Path
+    ) -> None:
         self.name = name
+        self.site = site
         self.udp_port = udp_port
         self.client_port = client_port
         self.socket = directory / f"{name}.sock"
@@ -61,7 +64,8 @@ class LocalDaemon:
 
 class LocalCluster:
     """`with LocalCluster(3, directory) as cluster:` runs three daemons until the end of the
-    block. Ports are free ones unless `client_port` says where the first is to be."""
+    block. Ports are free ones unless `client_port` says where the first is to be. Daemons are
+    given to the sites in turn."""
 
     def __init__(
         self,
@@ -69,6 +73,7 @@ class LocalCluster:
         directory: Path,
         *,
         client_port: int = 0,
+        sites: int = 1,
         level: str = "views",
         extra: str = "",
         wrapper: Sequence[str] = (),
@@ -76,6 +81,8 @@ class LocalCluster:
     ) -> None:
         if not 1 <= count <= 64:
             raise UsageError("bad_count", f"{count} daemons", "use 1 to 64")
+        if not 1 <= sites <= count:
+            raise UsageError("bad_count", f"{sites} sites for {count} daemons", "use fewer sites")
         self.directory = directory
         self.config = directory / "cluster.toml"
         self._wrapper = wrapper
@@ -87,7 +94,13 @@ class LocalCluster:
             else free_ports(count, socket.SOCK_STREAM)
         )
         self.daemons = [
-            LocalDaemon(daemon_name(number), udp[number], tcp[number], directory)
+            LocalDaemon(
+                daemon_name(number),
+                f"site{number % sites + 1}",
+                udp[number],
+                tcp[number],
+                directory,
+            )
             for number in range(count)
         ]
         directory.mkdir(parents=True, exist_ok=True)
@@ -99,6 +112,7 @@ class LocalCluster:
             lines.append(
                 f"[[daemon]]\n"
                 f'name = "{daemon.name}"\n'
+                f'site = "{daemon.site}"\n'
                 f'address = "127.0.0.1:{daemon.udp_port}"\n'
                 f'clients = ["127.0.0.1:{daemon.client_port}"]\n'
                 f'socket = "{daemon.socket.name}"\n'

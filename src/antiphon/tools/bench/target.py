@@ -30,11 +30,16 @@ class Target(msgspec.Struct, frozen=True):
 
 @contextmanager
 def own_daemons(
-    count: int, level: str = "views", directory: Path | None = None, wrapper: Sequence[str] = ()
+    count: int,
+    level: str = "views",
+    directory: Path | None = None,
+    wrapper: Sequence[str] = (),
+    sites: int = 1,
 ) -> Iterator[tuple[Target, LocalCluster]]:
     """A cluster that has merged; its files are removed, unless a directory is named."""
     with tempfile.TemporaryDirectory(prefix="antiphon-bench-") as made:
-        with LocalCluster(count, directory or Path(made), level=level, wrapper=wrapper) as cluster:
+        place = directory or Path(made)
+        with LocalCluster(count, place, sites=sites, level=level, wrapper=wrapper) as cluster:
             cluster.await_merge()
             yield Target(cluster.addresses, [one.pid for one in cluster.daemons]), cluster
 

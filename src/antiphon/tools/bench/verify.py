@@ -17,14 +17,14 @@ from antiphon.tools.bench.traffic import Figures, Say, run_traffic
 LOSSES = ("disk_full", "records_io", "records_overflow")
 
 
-def run_verify(plan: Plan, daemons: int, say: Say) -> tuple[Figures, list[Violation]]:
+def run_verify(plan: Plan, daemons: int, sites: int, say: Say) -> tuple[Figures, list[Violation]]:
     """Clients and daemons record everything; both are judged together."""
     with tempfile.TemporaryDirectory(prefix="antiphon-verify-") as made:
         directory = Path(made)
         plan = msgspec.structs.replace(plan, records=str(directory / "clients"))
         found: Figures = {}
         failure = ""
-        with own_daemons(daemons, "all", directory) as (target, _):
+        with own_daemons(daemons, "all", directory, sites=sites) as (target, _):
             try:
                 found = run_traffic(plan, target, say)
             except BenchFailed as error:
@@ -41,5 +41,6 @@ def run_verify(plan: Plan, daemons: int, say: Say) -> tuple[Figures, list[Violat
         "rows_lost": lost,
         "torn": len(notes.torn),
         "daemons": daemons,
+        "sites": sites,
     }
     return verdict | found, violations
