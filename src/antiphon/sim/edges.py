@@ -1,11 +1,13 @@
 """Episodes about the edges between sites."""
 
+from dataclasses import replace
 from itertools import combinations
 
 from antiphon.core.machine import MILLISECOND
+from antiphon.core.service import Service
 from antiphon.sim.action import Action
 from antiphon.sim.notation import Link
-from antiphon.sim.places import Lead, Site
+from antiphon.sim.places import Lead, Place, Site
 from antiphon.sim.script import Step
 from antiphon.sim.stage import HEAL, Stage
 from antiphon.wire.packet import Tag
@@ -63,6 +65,32 @@ def middle_gone(stage: Stage, at: int) -> list[Step]:
         Step(crash, Action("crash", host=Lead(middle.number))),
         Step(back, Action("restart", host=middle)),
         Step(back + stage.span(500, 1_500), HEAL),
+    ]
+
+
+def passing_through(stage: Stage, at: int) -> list[Step]:
+    """Words for the far end of a row have come as far as its neighbour when the configuration
+    ends: who only passed them on must give them."""
+    row = stage.sites(len(stage.places))
+    if len(row) < 3:
+        return edge_cut(stage, at)
+    group = (f"end{row[-1].number}",)
+    member = Action("join", host=stage.host_at(row[-1]), slot=stage.slot(), groups=group)
+    words = at + stage.span(1_900, 2_500)
+    last = Link(Lead(row[-2].number), row[-1], False)
+    lost = Action("drop", link=last, tag=Tag.LINK, until=words + stage.span(1_000, 2_500))
+    steps = [*_only_neighbours(row, at), Step(at, member), Step(words - MILLISECOND, lost)]
+    for service in stage.rng.sample(list(Service)[1:], 2):
+        flood = stage.flood(words, stage.host_at(row[0]), service)
+        steps.append(replace(flood, action=replace(flood.action, groups=group)))
+    gone = words + stage.span(50, 400)
+    where: Place = row[0] if stage.rng.random() < 0.4 else stage.host()
+    back = gone + stage.span(1_500, 2_500)
+    return [
+        *steps,
+        Step(gone, Action("crash", host=where)),
+        Step(back, Action("restart", host=where)),
+        Step(back, HEAL),
     ]
 
 

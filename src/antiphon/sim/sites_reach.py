@@ -1,8 +1,9 @@
 """Reach over sites: what of the wide area a set of runs has met.
 
-Everything is read from the records, and from the faults among them: who led which site, which
-edges were shut, and in what state of membership a leader was when something befell it. Only
-what happens in a configuration of several sites counts.
+Nearly everything is read from the records, and from the faults among them: who led which site,
+which edges were shut, and in what state of membership a leader was when something befell it.
+What no record tells is counted by endings.py. Only what happens in a configuration of several
+sites counts.
 """
 
 from collections import Counter
@@ -20,8 +21,11 @@ from antiphon.sim.reach import ABORT, DROP, MEMBERSHIP, SITUATION, STREAM, Count
 from antiphon.sim.script import Script, read_step
 from antiphon.sim.whereabouts import sides, ways
 
-SITE_MEMBERSHIP_EVENTS = ("Greeting", "SiteReport", "SiteState", "SiteReady", "Leaving")
-SITE_STREAM_EVENTS = ("Arrived", "GroupDaemons")
+SITE_MEMBERSHIP_EVENTS = (
+    *("Greeting", "SiteReport", "SiteState", "SiteReady", "Leaving"),
+    "LinkDead",
+)
+SITE_STREAM_EVENTS = ("Arrived", "GroupDaemons", "ChangeMade")
 SITE_ABORT_REASONS = ("edge_lost",)
 SITE_DROP_REASONS = ("other_site", "other_link")
 """What only daemons of several sites say to each other, and how it can fail."""
@@ -40,13 +44,11 @@ PRUNED_IN_RECOVERY = "pruned bundle in recovery"
 TRANSIT_COPY = "transit copy used in recovery"
 INTENT_AT_CHANGE = "intent outstanding at a change"
 
-COUNTED = (SITE_GONE, UNEQUAL_MERGE, FAR_TRANSITIONAL, DETOUR, TORN)
-NOT_COUNTED: dict[Pair, str] = {
-    Pair(SITUATION, "", PRUNED_IN_RECOVERY): "needs the plan of a recovery over sites",
-    Pair(SITUATION, "", TRANSIT_COPY): "needs the plan of a recovery over sites",
-    Pair(SITUATION, "", INTENT_AT_CHANGE): "needs announced changes of groups",
-}
-"""Must be met, but nothing counts them yet: the machines that could tell do not tell."""
+SITE_SITUATIONS = (
+    *(SITE_GONE, UNEQUAL_MERGE, FAR_TRANSITIONAL, DETOUR, TORN),
+    *(PRUNED_IN_RECOVERY, TRANSIT_COPY, INTENT_AT_CHANGE),
+)
+"""The last three are counted by endings.py."""
 
 
 def site_pairs() -> Iterator[Pair]:
@@ -63,9 +65,8 @@ def site_pairs() -> Iterator[Pair]:
     for table, reasons in ((ABORT, SITE_ABORT_REASONS), (DROP, SITE_DROP_REASONS)):
         for reason in reasons:
             yield Pair(table, "", reason)
-    for name in COUNTED:
+    for name in SITE_SITUATIONS:
         yield Pair(SITUATION, "", name)
-    yield from NOT_COUNTED
 
 
 def count_sites(script: Script, records: list[Record]) -> Counts:

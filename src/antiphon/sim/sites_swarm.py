@@ -49,6 +49,8 @@ MANY_SITES = Repertoire(
         edges.edge_dies_in_change,  # again: each state of a change has a chance
         edges.chain,
         edges.middle_gone,
+        edges.passing_through,
+        edges.passing_through,  # again: only here the last copy is one that passed through
         edges.flapping,
         regions.isolated,
         regions.sites_part,
@@ -63,7 +65,9 @@ MANY_SITES = Repertoire(
         regions.regional,  # again: what was pruned is the hardest part of recovery
         regions.moving,
         upheavals.crash_one,
+        upheavals.crash_some,
         upheavals.reborn,
+        upheavals.clock_back,
         upheavals.split,
         upheavals.split_in_merge,
         upheavals.many_merge,
@@ -97,6 +101,7 @@ MANY_SITES = Repertoire(
     patience_us={
         edges.chain: 1_500 * MILLISECOND,
         edges.middle_gone: 2_500 * MILLISECOND,
+        edges.passing_through: 3_500 * MILLISECOND,
         regions.sites_merge: 1_500 * MILLISECOND,
         regions.regional: 800 * MILLISECOND,
         holes.hole: 1_600 * MILLISECOND,

@@ -17,7 +17,7 @@ from antiphon.sim.reach import (
     Pair,
     all_pairs,
 )
-from antiphon.sim.sites_reach import NOT_COUNTED, site_pairs
+from antiphon.sim.sites_reach import site_pairs
 
 
 def _pairs(table: str, cases: str, what: str, why: str) -> dict[Pair, str]:
@@ -124,8 +124,6 @@ def _finding(pair: Pair, times: int, seeds: int, explanation: str) -> Finding:
     fault = ""
     if times and pair in IMPOSSIBLE:
         fault = "should be impossible"
-    elif pair in NOT_COUNTED:
-        fault = f"not counted: {NOT_COUNTED[pair]}"
     elif pair.table == SITUATION and seeds >= SITUATIONS_SEEDS and times < SITUATIONS_MIN:
         fault = f"fewer than {SITUATIONS_MIN}"
     elif not times and not explanation:

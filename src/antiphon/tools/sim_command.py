@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from antiphon.protocol.node import Node
+from antiphon.sim.endings import Endings
 from antiphon.sim.pool import over
 from antiphon.sim.reach import Counts, Recorder
 from antiphon.sim.sites_reach import count_sites
@@ -135,7 +137,13 @@ def run_seed(sites: bool, reach: bool, mutant: str | None, seed: int) -> tuple[O
     if not reach:
         return play(trial, plant)[1], Counts()
     recorder = Recorder(plant)
-    played, outcome = play(trial, recorder.plant)
+    endings = Endings(recorder.counts)
+
+    def listen(node: Node) -> None:
+        recorder.plant(node)
+        endings.plant(node)
+
+    played, outcome = play(trial, listen)
     recorder.add_records(played.records)
     if sites:
         recorder.counts.update(count_sites(played.script, played.records))
