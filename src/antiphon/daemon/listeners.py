@@ -11,7 +11,8 @@ from struct import Struct
 
 from antiphon.core.errors import ConfigError
 from antiphon.daemon.config.addresses import Address
-from antiphon.daemon.config.declaration import AUTO, Clients, Spread
+from antiphon.daemon.config.amounts import AUTO
+from antiphon.daemon.config.declaration import Clients, Spread
 
 BACKLOG = 512
 PEER_CREDENTIALS = Struct("3i")

@@ -64,6 +64,7 @@ def test_show_tells_the_cluster_or_everything(file: Path) -> None:
     assert tables["timeouts"]["token_loss"] == "150ms"
     assert json.loads(call("show", file, "--effective", "--json").output) == {
         **tables,
+        "edge": [],
         "access": [],
     }
 

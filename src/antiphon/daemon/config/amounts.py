@@ -1,4 +1,5 @@
-"""Sizes such as "1GiB" and times such as "250ms": read and written here and nowhere else."""
+"""Sizes such as "1GiB", times such as "250ms" and rates such as "10Mbit": read and written here and
+nowhere else."""
 
 import re
 
@@ -20,9 +21,14 @@ TIMES = {
     "us": 1,
 }
 
+RATES = {"Gbit": 10**9, "Mbit": 10**6, "kbit": 10**3, "bit": 1}
+"""Per second, as networks are sold."""
+
+AUTO = "auto"
 AMOUNT = re.compile(r"([0-9]{1,18})(?:\.([0-9]{1,6}))?\s*([A-Za-z]+)")
 SIZE_REMEDY = 'write bytes, or a size such as "64KiB", "10MiB" or "1GiB"'
 TIME_REMEDY = 'write a time such as "250ms", "2s", "10min", "12h" or "7d"'
+RATE_REMEDY = 'write a rate such as "10Mbit", which is per second, or "auto"'
 TIMEOUT_REMEDY = 'write milliseconds, or a time such as "250ms" or "2s"'
 
 
@@ -52,12 +58,26 @@ def read_timeout(value: object) -> int:
     return time_us
 
 
+def read_rate(value: object) -> int:
+    """Bytes per second, from a text with a unit; 0 stands for "auto"."""
+    if value == AUTO:
+        return 0
+    rate, rest = divmod(_read(value, RATES, "a rate", RATE_REMEDY), 8)
+    if rest or not rate:
+        raise Fault(f"{value!r} is not a number of whole bytes", RATE_REMEDY)
+    return rate
+
+
 def write_size(size: int) -> str:
     return _write(size, SIZES)
 
 
 def write_time(time_us: int) -> str:
     return _write(time_us, TIMES)
+
+
+def write_rate(rate: int) -> str:
+    return _write(8 * rate, RATES) if rate else AUTO
 
 
 def _read(value: object, units: dict[str, int], kind: str, remedy: str) -> int:

@@ -23,17 +23,23 @@ from antiphon.daemon.config.checks import (
 )
 from antiphon.daemon.config.declaration import (
     BY_DEFAULT,
+    LISTS,
+    TABLES,
     AccessEntry,
     Clients,
     Cluster,
     DaemonEntry,
+    EdgeEntry,
     Limits,
     Log,
     Network,
+    Overlay,
     Records,
     Spread,
 )
+from antiphon.daemon.config.dials import KEYS
 from antiphon.daemon.config.findings import ConfigFindings, Finding
+from antiphon.daemon.config.overlay import check_edges, check_overlay
 from antiphon.daemon.config.places import Places, usual_places
 from antiphon.daemon.config.reading import Notes, Values, read_list, read_tables, read_toml
 from antiphon.daemon.config.settings import (
@@ -41,7 +47,7 @@ from antiphon.daemon.config.settings import (
     build_settings,
     check_settings,
 )
-from antiphon.daemon.config.writing import write_toml
+from antiphon.daemon.config.writing import FIELDS, write_toml
 from antiphon.protocol.presets import NodeSettings
 from antiphon.wire.packet import WIRE_VERSION
 
@@ -55,6 +61,8 @@ class Config:
     cluster: Cluster
     daemons: tuple[DaemonEntry, ...]
     network: Network
+    overlay: Overlay
+    edges: tuple[EdgeEntry, ...]
     limits: Limits
     records: Records
     log: Log
@@ -65,6 +73,7 @@ class Config:
 
     timeouts: Mapping[str, int | None]
     tuning: Mapping[str, int | None]
+    hop: Mapping[str, int | None]
     """None where the preset's number holds."""
 
     warnings: tuple[Finding, ...] = ()
@@ -87,11 +96,16 @@ class Config:
         return PACKET_BYTES_ON_LOOPBACK if all_on_loopback(self.daemons) else PACKET_BYTES
 
     @property
+    def site_names(self) -> tuple[str, ...]:
+        """In the order of the file."""
+        return tuple(dict.fromkeys(daemon.site for daemon in self.daemons))
+
+    @property
     def sites(self) -> tuple[tuple[DaemonId, ...], ...]:
-        """The daemons of each site, in the order of the file; none if there is only one site."""
-        found: dict[str, list[DaemonId]] = {}
+        """The daemons of each site; none if there is only one site."""
+        found: dict[str, list[DaemonId]] = {name: [] for name in self.site_names}
         for daemon in self.daemons:
-            found.setdefault(daemon.site, []).append(daemon.id)
+            found[daemon.site].append(daemon.id)
         return tuple(map(tuple, found.values())) if len(found) > 1 else ()
 
     def node_settings(self, me: str) -> NodeSettings:
@@ -144,11 +158,10 @@ def examine(
         return None, (raw,)
     notes = Notes(source, text)
     tables = read_tables(notes, raw, folder)
-    rows = read_list(notes, raw, "daemon", folder)
-    access = read_list(notes, raw, "access", folder)
-    if not rows:
+    lists = {name: read_list(notes, raw, name, folder) for name in LISTS}
+    if not lists["daemon"]:
         notes.add(("daemon",), "no daemon is listed", "add a table [[daemon]] for each")
-    found = _made(tables, rows, access, places or usual_places())
+    found = _made(tables, lists, places or usual_places())
     _check(notes, found, files)
     if notes.broken:
         return None, notes.sorted()
@@ -170,15 +183,12 @@ def _config(examined: Examined) -> Config:
 
 
 def _made(
-    tables: dict[str, Values | None],
-    rows: list[Values | None],
-    access: list[Values | None],
-    places: Places,
+    tables: dict[str, Values | None], lists: dict[str, list[Values | None]], places: Places
 ) -> dict[str, Any]:
     """The fields of a Config; None in place of what cannot be used."""
     cluster = tables["cluster"]
     name = cluster["name"] if cluster else ""
-    for row in rows:
+    for row in lists["daemon"]:
         if row is not None:
             row["id"] = row["id"] or daemon_id(row["name"])
             if row["socket"] == BY_DEFAULT:
@@ -186,23 +196,24 @@ def _made(
     records = tables["records"]
     if records and records["directory"] == BY_DEFAULT:
         records["directory"] = str(places.state / name / "records")
-    kinds = {
-        **{"cluster": Cluster, "network": Network, "limits": Limits},
-        **{"records": Records, "log": Log, "clients": Clients, "spread": Spread},
-    }
-    made: dict[str, Any] = {}
-    for table, kind in kinds.items():
+    for row in lists["edge"]:
+        if row is not None:
+            row["hop"] = {key: row.pop(key) for key in KEYS["hop"]}
+    made: dict[str, Any] = {name: tables[name] for name in KEYS}
+    for table, kind in TABLES.items():
         values = tables[table]
         made[table] = None if values is None else kind(**values)
-    made["daemons"] = tuple(None if row is None else DaemonEntry(**row) for row in rows)
-    made["access"] = tuple(None if row is None else AccessEntry(**row) for row in access)
-    return made | {"timeouts": tables["timeouts"], "tuning": tables["tuning"]}
+    for table, kind in LISTS.items():
+        rows = (None if row is None else kind(**row) for row in lists[table])
+        made[FIELDS.get(table, table)] = tuple(rows)
+    return made
 
 
 def _check(notes: Notes, found: dict[str, Any], files: bool) -> None:
     """Whatever can be checked in spite of what is broken."""
     cluster, clients = found["cluster"], found["clients"]
-    daemons = [(place, one) for place, one in enumerate(found["daemons"]) if one is not None]
+    daemons = _usable(found["daemons"])
+    edges = _usable(found["edges"])
     if daemons:
         check_daemons(notes, daemons)
         check_multicast(notes, found["network"], daemons)
@@ -212,9 +223,19 @@ def _check(notes: Notes, found: dict[str, Any], files: bool) -> None:
         check_clients(notes, clients)
     if files and cluster is not None and clients is not None:
         check_files(notes, cluster, clients)
+    if daemons and len(daemons) == len(found["daemons"]):
+        names = tuple(dict.fromkeys(one.site for _, one in daemons))
+        if found["overlay"] is not None:
+            check_overlay(notes, names, found["overlay"])
+        check_edges(notes, names, found["overlay"], edges)
     if not notes.broken_in(TABLES_OF_SETTINGS):
-        sound = {"daemons": tuple(one for _, one in daemons), "access": ()}
-        check_settings(notes, Config(**found | sound))
+        sound = {"daemons": tuple(one for _, one in daemons), "access": (), "edges": ()}
+        check_settings(notes, Config(**found | sound), edges)
+
+
+def _usable(rows: tuple[Any, ...]) -> list[tuple[int, Any]]:
+    """With their places in the file."""
+    return [(place, row) for place, row in enumerate(rows) if row is not None]
 
 
 def _hash(text: str, purpose: bytes) -> int:

@@ -4,14 +4,16 @@ A field's text is what docs/configuration.md says about it. A change of a key th
 `restart` is refused by a reload; all others are taken by one.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 from antiphon.core.ids import DaemonId
 from antiphon.core.machine import SECOND
 from antiphon.core.trace import Level
 from antiphon.daemon.config.addresses import LOOPBACK, Address
-from antiphon.daemon.config.amounts import KIB
+from antiphon.daemon.config.amounts import AUTO, KIB
 from antiphon.daemon.config.values import (
     ADDRESS,
     IDENTITY,
@@ -19,8 +21,11 @@ from antiphon.daemon.config.values import (
     MODE,
     MULTICAST,
     NAMED,
+    NAMES,
     NETWORKS,
     PACKET_BYTES,
+    PAIR,
+    PAIRS,
     PATTERN,
     PLACE,
     SIZE,
@@ -28,11 +33,13 @@ from antiphon.daemon.config.values import (
     SWITCH,
     TEXT,
     TIME,
+    WEIGHT,
     Kind,
     choice,
     count,
     several,
 )
+from antiphon.protocol.links.settings import LinkKind
 from antiphon.protocol.sessions.settings import SessionSettings
 
 CLIENT_PORT = 4803
@@ -42,11 +49,18 @@ FROM_NAME = 0
 BY_DEFAULT = "\0"
 """No path was given: it is made from the names. No path that is given holds this sign."""
 
-AUTO = "auto"
 REQUIRED = object()
 SESSIONS = SessionSettings()
 WEEK_US = 7 * 24 * 60 * 60 * SECOND
 COUNT_MAX = 1_000_000
+
+
+class Shape(StrEnum):
+    FREE = "free"
+    FAN_OUT = "fan-out"
+    TREE = "tree"
+    CHAIN = "chain"
+    RING = "ring"
 
 
 class Key(NamedTuple):
@@ -115,6 +129,38 @@ class Network:
 
     preset: str = key(choice("lan", "wan"), "lan", restart=True)
     """Which timeouts and tuning hold where the file says nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlay:
+    shape: str = key(choice(*Shape), Shape.FREE.value, restart=True)
+    """`free`: shortest ways by the weights of the edges. `fan-out`: every site sends to all others
+    itself. `tree`: one tree for all, of `edges`. `chain`, `ring`: in the order of `sites`. Where an
+    edge of a shape is broken, others stand in."""
+
+    sites: tuple[str, ...] = key(NAMES, (), restart=True)
+    """Of a chain or ring, each once; if not said, in the order of the daemons."""
+
+    edges: tuple[tuple[str, str], ...] = key(PAIRS, (), restart=True)
+    """Of a tree, such as `[["east", "west"], ["east", "north"]]`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeEntry:
+    between: tuple[str, str] = key(PAIR, restart=True)
+    """Two sites."""
+
+    link: str = key(choice(*LinkKind), LinkKind.HOP.value, restart=True)
+    """`hop` is UDP with its own repairs."""
+
+    weight: int | None = key(WEIGHT, None, restart=True)
+    """From the first to the second, and back if `weight_back` says nothing else. `auto`: 1."""
+
+    weight_back: int | None = key(WEIGHT, None, restart=True)
+    """From the second to the first. `auto`: the same."""
+
+    hop: Mapping[str, int | None] = field(default_factory=dict)
+    """What keys of [hop] say about this edge; None where [hop] holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,15 +272,20 @@ class AccessEntry:
 TABLES: dict[str, type[Any]] = {
     "cluster": Cluster,
     "network": Network,
+    "overlay": Overlay,
     "limits": Limits,
     "records": Records,
     "log": Log,
     "clients": Clients,
     "spread": Spread,
 }
-LISTS: dict[str, type[Any]] = {"daemon": DaemonEntry, "access": AccessEntry}
+LISTS: dict[str, type[Any]] = {
+    "daemon": DaemonEntry,
+    "edge": EdgeEntry,
+    "access": AccessEntry,
+}
 """Tables that may be there several times."""
 
 
 def keys_of(table: type[Any]) -> dict[str, Key]:
-    return {each.name: each.metadata["key"] for each in fields(table)}
+    return {each.name: each.metadata["key"] for each in fields(table) if each.metadata}

@@ -1,7 +1,7 @@
-"""[timeouts] and [tuning]: one key for each number of the protocol's settings.
+"""[timeouts], [tuning] and [hop]: one key for each number of the protocol's settings.
 
-The keys are made from the settings themselves, so that there is none without a key. Times lose
-their unit: token_loss_us is the key token_loss.
+The keys are made from the settings themselves, so that there is none without a key. Times and
+rates lose their unit: token_loss_us is the key token_loss.
 """
 
 from dataclasses import fields, replace
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from antiphon.core.machine import MILLISECOND, SECOND
 from antiphon.daemon.config.declaration import COUNT_MAX, Key
-from antiphon.daemon.config.values import SIZE, TIMEOUT, count
+from antiphon.daemon.config.values import RATE, SIZE, TIME, TIMEOUT, Kind, count
 from antiphon.protocol.presets import LAN, NodeSettings
 
 WAN = replace(
@@ -48,7 +48,8 @@ WAN = replace(
 )
 PRESETS: dict[str, NodeSettings] = {"lan": LAN, "wan": WAN}
 
-NODE, STREAM, MEMBERSHIP = "node", "stream", "membership"
+NODE, STREAM, MEMBERSHIP, HOP = "node", "stream", "membership", "hop"
+TOLD_ELSEWHERE = "packet_bytes"
 
 
 class Dial(NamedTuple):
@@ -62,10 +63,25 @@ def _dials(times: bool) -> dict[str, Dial]:
     found = {"pause": Dial(NODE, "pause_us")} if times else {}
     for layer in (STREAM, MEMBERSHIP):
         for each in fields(getattr(LAN, layer)):
-            is_told_elsewhere = each.name == "packet_bytes"
-            if ("_us" in each.name) == times and not is_told_elsewhere:
+            if ("_us" in each.name) == times and each.name != TOLD_ELSEWHERE:
                 found[each.name.replace("_us", "")] = Dial(layer, each.name)
     return found
+
+
+def _hop_dials() -> dict[str, Dial]:
+    return {
+        each.name.replace("_us", "").replace("rate_bytes", "rate"): Dial(HOP, each.name)
+        for each in fields(LAN.hop)
+        if each.name != TOLD_ELSEWHERE
+    }
+
+
+def _hop_kind(field: str) -> Kind:
+    if "rate_bytes" in field:
+        return RATE
+    if "_us" in field:
+        return TIME if field.startswith("nack") else TIMEOUT  # a gap need not wait at all
+    return SIZE if "_bytes" in field else count(1, COUNT_MAX)
 
 
 def setting(preset: NodeSettings, dial: Dial) -> int:
@@ -75,7 +91,11 @@ def setting(preset: NodeSettings, dial: Dial) -> int:
     return value
 
 
-DIALS = {"timeouts": _dials(times=True), "tuning": _dials(times=False)}
+DIALS = {
+    "timeouts": _dials(times=True),
+    "tuning": _dials(times=False),
+    "hop": _hop_dials(),
+}
 
 KEYS = {
     "timeouts": {name: Key(TIMEOUT, None, True) for name in DIALS["timeouts"]},
@@ -88,5 +108,6 @@ KEYS = {
         )
         for name, dial in DIALS["tuning"].items()
     },
+    "hop": {name: Key(_hop_kind(dial.field), None, True) for name, dial in DIALS["hop"].items()},
 }
-"""The default is the preset's."""
+"""The default is the preset's; of an edge, that of [hop]."""

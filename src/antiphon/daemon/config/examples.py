@@ -45,16 +45,32 @@ format = "text"                    # or json
 """
 )
 
+_PLACES = (("one", "east"), ("two", "east"), ("three", "west"), ("four", "north"))
+
 _WAN = (
-    _HEAD.format(title="Three daemons, far from each other.", name="far")
-    + _DAEMONS
+    _HEAD.format(title="Four daemons in three sites, far from each other.", name="far")
+    + "".join(
+        _DAEMON.format(name=name, number=number) + f'site = "{site}"\n'
+        for number, (name, site) in enumerate(_PLACES, 1)
+    )
     + """
 [network]
-preset = "wan"                     # timeouts for answers that take up to 200 ms
+preset = "lan"                     # inside a site
 packet_bytes = 1200                # passes through tunnels
 
-[timeouts]
-token_loss = "2s"                  # a silence that ends a ring; the preset has 1500ms
+[overlay]
+shape = "free"                     # shortest ways by weights; or fan-out, tree, chain, ring
+
+# Sites are joined by links that share lines with other traffic, and find out how fast they may be.
+[hop]
+rate = "auto"                      # or "10Mbit", where a line is ours alone
+
+# What is different between two sites. Messages between east and north go by west.
+[[edge]]
+between = ["east", "north"]
+weight = 5                         # of any other edge: 1
+rate_max = "20Mbit"
+dead = "5s"                        # a line that is often away for a while
 
 [limits]
 backlog = 20000                    # a client may be further behind before it is cut off

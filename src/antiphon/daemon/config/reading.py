@@ -78,7 +78,7 @@ def read_list(notes: Notes, raw: Values, name: str, folder: FilePath) -> list[Va
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         notes.add((name,), "is not a list of tables", f"begin each with a line [[{name}]]")
         return [None]
-    keys = keys_of(LISTS[name])
+    keys = keys_of(LISTS[name]) | (KEYS["hop"] if name == "edge" else {})
     return [
         _read_table(notes, table, keys, (name, place), folder) for place, table in enumerate(tables)
     ]

@@ -26,6 +26,8 @@ def restart_needed(old: Config, new: Config, me: str) -> tuple[str, ...]:
         found.append("cluster.key_file")  # other keys are taken, but not the first or none
     if old.sites != new.sites and "daemon.site" not in found:
         found.append("daemon.site")  # leaders of several sites must know all daemons
+    if old.edges != new.edges:
+        found.append("edge")
     for table, keys in KEYS.items():
         one, other = getattr(old, table), getattr(new, table)
         found += [f"{table}.{name}" for name in keys if one[name] != other[name]]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.core.errors import ConfigError
 from antiphon.core.trace import Level
-from antiphon.daemon.config.dials import DIALS, MEMBERSHIP, NODE, PRESETS, STREAM
+from antiphon.daemon.config.dials import DIALS, HOP, MEMBERSHIP, NODE, PRESETS, STREAM
 from antiphon.daemon.config.findings import Path
+from antiphon.daemon.config.overlay import Entries, edge_hop, edge_settings
 from antiphon.daemon.config.reading import Notes
-from antiphon.protocol.links.settings import HopSettings
 from antiphon.protocol.presets import NodeSettings
 from antiphon.protocol.sessions.access import AccessRule
 from antiphon.protocol.sessions.settings import SessionSettings
@@ -36,7 +36,7 @@ PATHS: dict[str, Path] = {
 }
 """Where a setting stands in the file."""
 
-TABLES_OF_SETTINGS = {str(path[0]) for path in PATHS.values()}
+TABLES_OF_SETTINGS = {str(path[0]) for path in PATHS.values()} | {"overlay"}
 """If one of these is broken, what its numbers mean together cannot be said."""
 
 
@@ -47,10 +47,13 @@ def build_settings(config: "Config", cluster: int) -> NodeSettings:
         settings = build(settings)
     daemons = tuple(sorted(daemon.id for daemon in config.daemons))
     level = Level(config.records.level)
-    return replace(settings, cluster=cluster, daemons=daemons, sites=config.sites, level=level)
+    edges = edge_settings(config.site_names, config.overlay, config.edges, settings.hop)
+    return replace(
+        settings, cluster=cluster, daemons=daemons, sites=config.sites, edges=edges, level=level
+    )
 
 
-def check_settings(notes: Notes, config: "Config") -> None:
+def check_settings(notes: Notes, config: "Config", edges: Entries) -> None:
     """What is wrong in one layer does not hide what is wrong in another."""
     settings = PRESETS[config.network.preset]
     for build in _layers(config):
@@ -58,6 +61,14 @@ def check_settings(notes: Notes, config: "Config") -> None:
             settings = build(settings)
         except ConfigError as error:
             path = PATHS[error.key]
+            notes.add(path, _with_keys(error.what), _with_keys(error.remedy))
+    if notes.broken_in(["hop", "edge"]):
+        return
+    for place, entry in edges:
+        try:
+            edge_hop(entry, settings.hop)
+        except ConfigError as error:
+            path = ("edge", place, PATHS[error.key][-1])
             notes.add(path, _with_keys(error.what), _with_keys(error.remedy))
 
 
@@ -68,27 +79,32 @@ def _layers(config: "Config") -> Iterator[Build]:
     """Each layer's step from the preset to what the file says."""
     stream = {**_turned(config, STREAM), "packet_bytes": config.packet_bytes}
     membership = _turned(config, MEMBERSHIP)
-    hop = {
-        "packet_bytes": config.packet_bytes,
-        "burst_bytes": max(config.packet_bytes, HopSettings().burst_bytes),
-    }
+    hop = _hop(config)
     yield lambda old: replace(old, stream=replace(old.stream, **stream))
     yield lambda old: replace(old, membership=replace(old.membership, **membership))
-    if config.sites:
-        yield lambda old: replace(old, hop=replace(old.hop, **hop))
+    yield lambda old: replace(old, hop=replace(old.hop, **hop))
     yield lambda old: replace(old, sessions=_sessions(config))
     yield lambda old: replace(old, **_turned(config, NODE))
 
 
 def _turned(config: "Config", layer: str) -> dict[str, Any]:
     """The numbers of a layer that the file gives."""
-    values = {**config.timeouts, **config.tuning}
     return {
-        dial.field: values[key]
-        for dials in DIALS.values()
+        dial.field: value
+        for table, dials in DIALS.items()
         for key, dial in dials.items()
-        if dial.layer == layer and values[key] is not None
+        if dial.layer == layer and (value := getattr(config, table)[key]) is not None
     }
+
+
+def _hop(config: "Config") -> dict[str, Any]:
+    """Packets are as long as everywhere, and one may always leave at once."""
+    given = _turned(config, HOP)
+    if config.sites:
+        given["packet_bytes"] = config.packet_bytes
+        usual = PRESETS[config.network.preset].hop.burst_bytes
+        given.setdefault("burst_bytes", max(config.packet_bytes, usual))
+    return given
 
 
 def _sessions(config: "Config") -> SessionSettings:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from antiphon.core.weights import WEIGHT_MAX
 from antiphon.daemon.config.addresses import (
     read_address,
     read_listening,
@@ -11,9 +12,12 @@ from antiphon.daemon.config.addresses import (
     read_network,
 )
 from antiphon.daemon.config.amounts import (
+    AUTO,
+    read_rate,
     read_size,
     read_time,
     read_timeout,
+    write_rate,
     write_size,
     write_time,
 )
@@ -74,12 +78,25 @@ def read_id(value: object) -> int:
 
 def read_packet_bytes(value: object) -> int:
     """0 stands for "auto"; which numbers are possible the stream knows."""
-    if value == "auto":
+    if value == AUTO:
         return 0
     try:
         return _whole(value, 1, 65_507)
     except Fault as fault:
         raise Fault(fault.what, 'write "auto", or bytes such as 1400') from None
+
+
+def read_weight(value: object) -> int | None:
+    """None stands for "auto"."""
+    return None if value == AUTO else _whole(value, 1, WEIGHT_MAX)
+
+
+def read_pair(value: object) -> tuple[str, str]:
+    """Two sites, in the order that gives directions a meaning."""
+    names = NAMES.read(value)
+    if len(names) != 2 or names[0] == names[1]:
+        raise Fault(f"{value!r} is not two sites", 'write two of them, such as ["east", "west"]')
+    return names[0], names[1]
 
 
 def read_mode(value: object) -> int:
@@ -153,11 +170,16 @@ PLACE = Kind(read_place)
 PATTERN = Kind(read_pattern)
 SIZE = Kind(read_size, write_size)
 TIME = Kind(read_time, write_time)
+RATE = Kind(read_rate, write_rate)
+WEIGHT = Kind(read_weight, lambda weight: AUTO if weight is None else weight)
 TIMEOUT = Kind(read_timeout, write_time)
 ADDRESS = Kind(read_address, str)
 LISTENING = several(Kind(read_listening, str))
 NETWORKS = several(Kind(read_network))
 MULTICAST = Kind(read_multicast, lambda address: str(address or ""))
-PACKET_BYTES = Kind(read_packet_bytes, lambda size: size or "auto")
+PACKET_BYTES = Kind(read_packet_bytes, lambda size: size or AUTO)
 MODE = Kind(read_mode, lambda mode: f"{mode:04o}")
+NAMES = several(NAMED)
+PAIR = Kind(read_pair, list)
+PAIRS = several(PAIR)
 SOMEBODIES = several(Kind(read_somebody))

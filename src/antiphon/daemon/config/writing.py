@@ -3,17 +3,19 @@
 import json
 from typing import TYPE_CHECKING, Any
 
-from antiphon.daemon.config.declaration import LISTS, TABLES, Key, keys_of
-from antiphon.daemon.config.dials import DIALS, KEYS, PRESETS, setting
+from antiphon.daemon.config.declaration import LISTS, TABLES, EdgeEntry, Key, keys_of
+from antiphon.daemon.config.dials import DIALS, KEYS, setting
+from antiphon.daemon.config.overlay import edge_hop
+from antiphon.daemon.config.settings import build_settings
 
 if TYPE_CHECKING:
     from antiphon.daemon.config.config import Config
 
 ORDER = [
-    *("cluster", "daemon", "network", "limits", "records", "log", "clients", "spread", "access"),
-    *("timeouts", "tuning"),
+    *("cluster", "daemon", "network", "overlay", "hop", "edge", "limits", "records", "log"),
+    *("clients", "spread", "access", "timeouts", "tuning"),
 ]
-FIELDS = {"daemon": "daemons"}
+FIELDS = {"daemon": "daemons", "edge": "edges"}
 """Where the name of a table is not that of the field."""
 
 
@@ -33,20 +35,28 @@ def write_toml(config: "Config") -> str:
 
 def _plain(config: "Config", name: str) -> Any:
     if name in KEYS:
-        preset = PRESETS[config.network.preset]
-        given = getattr(config, name)
-        numbers = {key: setting(preset, dial) for key, dial in DIALS[name].items()}
-        numbers |= {key: value for key, value in given.items() if value is not None}
+        settings = build_settings(config, cluster=0)
+        numbers = {key: setting(settings, dial) for key, dial in DIALS[name].items()}
         return _written(numbers, KEYS[name])
     values = getattr(config, FIELDS.get(name, name))
     if name in LISTS:
         keys = keys_of(LISTS[name])
-        return [_written({key: getattr(one, key) for key in keys}, keys) for one in values]
+        written = [_written({key: getattr(one, key) for key in keys}, keys) for one in values]
+        return [table | _hop(config, one) for table, one in zip(written, values, strict=True)]
     keys = keys_of(TABLES[name])
     table = _written({key: getattr(values, key) for key in keys}, keys)
     if name == "network":
         table["packet_bytes"] = config.packet_bytes
     return table
+
+
+def _hop(config: "Config", entry: Any) -> dict[str, Any]:
+    """An edge has keys of [hop] beside its own."""
+    if not isinstance(entry, EdgeEntry):
+        return {}
+    hop = edge_hop(entry, build_settings(config, cluster=0).hop)
+    numbers = {key: getattr(hop, dial.field) for key, dial in DIALS["hop"].items()}
+    return _written(numbers, KEYS["hop"])
 
 
 def _written(values: dict[str, Any], keys: dict[str, Key]) -> dict[str, Any]:

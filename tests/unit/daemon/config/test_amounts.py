@@ -11,9 +11,11 @@ from antiphon.daemon.config.addresses import (
     read_multicast,
 )
 from antiphon.daemon.config.amounts import (
+    read_rate,
     read_size,
     read_time,
     read_timeout,
+    write_rate,
     write_size,
     write_time,
 )
@@ -24,6 +26,7 @@ from antiphon.daemon.config.findings import Fault
 def test_what_is_written_is_read_again(amount: int) -> None:
     assert read_size(write_size(amount)) == amount
     assert read_time(write_time(amount)) == amount
+    assert read_rate(write_rate(amount)) == amount
 
 
 @pytest.mark.parametrize(
@@ -39,6 +42,19 @@ def test_sizes(text: object, size: int) -> None:
 )
 def test_times(text: str, time_us: int) -> None:
     assert read_time(text) == read_timeout(text) == time_us
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"), [("10Mbit", 1_250_000), ("1.5 Mbit", 187_500), ("8bit", 1), ("auto", 0)]
+)
+def test_rates_are_bits_of_a_second(text: str, rate: int) -> None:
+    assert read_rate(text) == rate
+
+
+@pytest.mark.parametrize("value", [10, "10", "10MB", "12bit", "0Mbit", "10mbit", None])
+def test_what_is_no_rate_is_refused(value: object) -> None:
+    with pytest.raises(Fault, match="10Mbit"):
+        read_rate(value)
 
 
 def test_a_bare_timeout_is_milliseconds() -> None:
