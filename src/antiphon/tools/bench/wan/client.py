@@ -1,0 +1,135 @@
+"""A client process of the wide-area bench: `python -m antiphon.tools.bench.wan.client`.
+
+It is an application like any other and uses the asyncio face of the client library.
+"""
+
+import asyncio
+import sys
+import time
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from antiphon.client import aio
+from antiphon.client.events import Message
+from antiphon.core.errors import AntiphonError
+from antiphon.tools.bench.payload import HEAD, PayloadMaker
+from antiphon.tools.bench.wan.posts import READY, Post, Report
+
+PATIENCE_S = 60.0
+"""Without any message a run is over."""
+
+
+async def _source(session: aio.Session, post: Post) -> Report:
+    """Messages are always there for the daemon to take (SP-210)."""
+    make = PayloadMaker(0, post.size).make
+    began = time.monotonic_ns()
+    for number in range(1, post.messages + 1):
+        payload = make(number, time.monotonic_ns())
+        await session.multicast(post.group, payload, service=post.service)
+    return Report(began, time.monotonic_ns(), post.messages)
+
+
+async def _sink(session: aio.Session, post: Post) -> Report:
+    """How long the stream took here, and each message on its way."""
+    expected = PayloadMaker(0, post.size)
+    began = now = 0
+    taken: dict[int, float] = {}
+    while len(taken) < post.messages:
+        payload = (await _next(session)).payload
+        now = time.monotonic_ns()
+        began = began or now
+        _, number, sent = HEAD.unpack_from(payload)
+        if number in taken or payload != expected.make(number, sent):
+            return Report(failure=f"message {number} is wrong, or came twice")
+        taken[number] = (now - sent) / 1e6
+    return Report(began, now, len(taken), one_way_ms=list(taken.values()))
+
+
+async def _drain(session: aio.Session, post: Post) -> Report:
+    """There only so that messages come here."""
+    while True:
+        await _next(session)
+
+
+async def _echo(session: aio.Session, post: Post) -> Report:
+    """Whatever comes goes back at once (SP-222)."""
+    while True:
+        message = await _next(session)
+        await session.multicast(message.sender, message.payload, service=message.service)
+
+
+async def _trips(session: aio.Session, post: Post) -> Report:
+    """Round trips back to back (SP-222)."""
+    make = PayloadMaker(1, post.size).make
+    times = []
+    for number in range(1, post.messages + 1):
+        sent = time.monotonic_ns()
+        payload = make(number, sent)
+        await session.multicast(post.group, payload, service=post.service)
+        while (await _next(session)).payload != payload:
+            pass  # of somebody else
+        times.append((time.monotonic_ns() - sent) / 1e6)
+    return Report(messages=len(times), trips_ms=times)
+
+
+async def _load(session: aio.Session, post: Post) -> Report:
+    """Messages at an even pace, until the bench has enough."""
+    make = PayloadMaker(2, post.size).make
+    pause_s = post.size * 8 / (post.kbit * 1000)
+    began = time.monotonic()
+    number = 0
+    while True:
+        number += 1
+        await session.multicast(
+            post.group, make(number, time.monotonic_ns()), service=post.service
+        )
+        await asyncio.sleep(max(0.0, began + number * pause_s - time.monotonic()))
+
+
+ROLES: dict[str, Callable[[aio.Session, Post], Awaitable[Report]]] = {
+    "source": _source,
+    "sink": _sink,
+    "echo": _echo,
+    "trips": _trips,
+    "load": _load,
+    "drain": _drain,
+}
+
+
+async def _next(session: aio.Session) -> Message:
+    async with asyncio.timeout(PATIENCE_S):
+        while not isinstance(event := await session.receive(), Message):
+            pass
+        return event
+
+
+async def run(post: Post) -> None:
+    async with await aio.connect(post.address, timeout=PATIENCE_S, membership=False) as session:
+        if post.role in ("sink", "echo", "drain"):
+            await session.join(post.group)
+        _say(READY)
+        await asyncio.to_thread(sys.stdin.buffer.readline)
+        _say(msgspec.json.encode(await ROLES[post.role](session, post)) + b"\n")
+        await asyncio.to_thread(sys.stdin.buffer.read)
+
+
+def _say(line: bytes) -> None:
+    sys.stdout.buffer.write(line)
+    sys.stdout.buffer.flush()
+
+
+def main() -> None:
+    post = msgspec.json.decode(sys.stdin.buffer.readline(), type=Post)
+    try:
+        asyncio.run(run(post))
+        return
+    except AntiphonError as error:
+        failure = f"{post.role}: {error}"
+    except TimeoutError:
+        failure = f"{post.role}: nothing came for {PATIENCE_S:.0f} s"
+    _say(msgspec.json.encode(Report(failure=failure)) + b"\n")
+
+
+if __name__ == "__main__":
+    main()

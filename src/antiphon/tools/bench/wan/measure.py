@@ -1,0 +1,98 @@
+"""What is measured on a stage, as the papers did (SP-210, SP-221, SP-222)."""
+
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import msgspec
+
+from antiphon.core.service import Service
+from antiphon.tools.bench.wan.posts import Post, Report
+from antiphon.tools.bench.wan.stage import Stage
+from antiphon.tools.wan.echo import Echoes, echo_command
+from antiphon.tools.wan.emulation import Emulation
+
+SIZE = 1024
+TRIPS = 30
+SETTLE_SECONDS = 1.0
+"""A load runs so long before anything is measured beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trips:
+    least: float
+    mean: float
+    most: float
+
+    @staticmethod
+    def of(times: Sequence[float]) -> "Trips":
+        return Trips(min(times), sum(times) / len(times), max(times))
+
+
+def throughput(
+    stage: Stage, source: str, receivers: Sequence[str], messages: int, size: int = SIZE
+) -> dict[str, float]:
+    """Of a stream of reliable messages, in kbit/s of payload at each receiver."""
+    group = stage.new_group()
+    sinks = [stage.client(host, Post("sink", stage.address(host), group, messages, size)) for host in receivers]
+    sender = stage.client(source, Post("source", stage.address(source), group, messages, size))
+    for client in (*sinks, sender):
+        client.go()
+    found = {sink.host: kbit(sink.report(), size) for sink in sinks}
+    stage.end_clients()
+    return found
+
+
+def kbit(report: Report, size: int) -> float:
+    """From the first message to the last; the first took no time of these."""
+    return (report.messages - 1) * size * 8e6 / (report.ended - report.began)
+
+
+def round_trips(
+    stage: Stage,
+    source: str,
+    target: str,
+    size: int = SIZE,
+    count: int = TRIPS,
+    service: Service = Service.RELIABLE,
+) -> Trips:
+    """A message there, its echo back, again and again. The first one is not counted: paths and
+    caches are cold."""
+    group = stage.new_group()
+    echo = stage.client(target, Post("echo", stage.address(target), group))
+    echo.go()
+    post = Post("trips", stage.address(source), group, count + 1, size, service)
+    sender = stage.client(source, post)
+    sender.go()
+    times = sender.report().trips_ms
+    sender.end()
+    echo.end()
+    return Trips.of(times[1:])
+
+
+@contextmanager
+def load(stage: Stage, source: str, receivers: Sequence[str], kbits: float) -> Iterator[None]:
+    """Messages of others, at an even pace."""
+    if not kbits:
+        yield
+        return
+    group = stage.new_group()
+    for host in receivers:
+        stage.client(host, Post("drain", stage.address(host), group)).go()
+    post = Post("load", stage.address(source), group, kbit=kbits)
+    stage.client(source, post).go()
+    time.sleep(SETTLE_SECONDS)
+    try:
+        yield
+    finally:
+        stage.end_clients()
+
+
+def ping(emulation: Emulation, source: str, target: str, size: int = SIZE, count: int = TRIPS) -> Trips:
+    """The lower bound: the kernel's own echo, with as many bytes."""
+    command = echo_command(emulation.address(target), count, 50.0, size)
+    said, _ = emulation.popen(source, command, stdout=subprocess.PIPE).communicate()
+    echoes = msgspec.json.decode(said, type=Echoes)
+    return Trips(echoes.min_ms, echoes.mean_ms, echoes.max_ms)
