@@ -58,8 +58,11 @@ class AutomaticRate:
     def __init__(self, settings: HopSettings) -> None:
         self._settings = settings
         self.phase = Phase.STARTUP
-        first = 10 * settings.packet_bytes * SECOND // settings.round_trip_us
-        self.rate_bytes = self._bounded(first)
+        self._guess = 5 * settings.packet_bytes * SECOND // settings.round_trip_us
+        """Stands for what arrives until something was seen to: whoever has little to send
+        learns nothing, and must not go up by that."""
+
+        self.rate_bytes = self._bounded(int(GAINS[self.phase] * self._guess))
         self.burst_bytes = settings.burst_bytes
         self.window_bytes = 40 * settings.packet_bytes
         """As much as the first round trips may need before anything is known."""
@@ -95,7 +98,7 @@ class AutomaticRate:
     @property
     def capacity(self) -> int:
         """Bytes per second that were seen to arrive."""
-        return max(self._rates, default=self.rate_bytes)
+        return max(self._rates, default=self._guess)
 
     def heard(self, now: Instant, report: Report) -> None:
         begun = self._begun

@@ -145,6 +145,19 @@ def test_a_link_with_little_to_send_keeps_what_it_knows() -> None:
     assert one.hop.rate.capacity == known
 
 
+def test_single_messages_do_not_raise_the_rate_of_a_new_link() -> None:
+    """Whoever has little to send learns nothing; a flood after that starts as on a new link."""
+    one, _ = flow(0.5)
+    first = one.hop.rate.rate_bytes
+    for number in range(30):
+        one.clockwork.at(number * 100 * MILLISECOND, lambda: one.send(bytes(1024)))
+    one.clockwork.run(4 * SECOND)
+    assert one.hop.rate.rate_bytes == first
+    keep_busy(one, 10**9)
+    one.clockwork.run(6 * SECOND)
+    assert one.line is not None and one.line.dropped <= 300
+
+
 def test_a_rate_stays_within_its_limits() -> None:
     settings = HopSettings(rate_bytes_max=300_000)
     one, two = joined(settings, Way(HALF_US))

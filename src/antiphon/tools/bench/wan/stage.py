@@ -20,7 +20,7 @@ UDP_PORT = 4813
 START_SECONDS = 40.0
 GLANCE_SECONDS = 0.05
 STOP_SECONDS = 5.0
-PREFERRED = ["nice", "-n", "-10"]
+PREFERRED = ["chrt", "--rr", "1"]
 """Daemons and clients, as the relay: what else runs on this machine is not to be measured."""
 
 
