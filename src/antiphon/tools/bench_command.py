@@ -21,6 +21,7 @@ from antiphon.tools.bench.reception import BenchFailed
 from antiphon.tools.bench.target import Target, own_daemons, running_daemons
 from antiphon.tools.bench.traffic import Figures, Say, run_traffic
 from antiphon.tools.bench.verify import run_verify
+from antiphon.tools.bench.wan.command import wan
 
 SERVICES = [service.name.lower() for service in Service]
 DAEMONS = click.option(
@@ -100,6 +101,7 @@ def bench() -> None:
       antiphon bench membership --repeat 20
       antiphon bench order
       antiphon bench verify
+      antiphon bench wan --only table3
 
     \b
     Exit codes:
@@ -107,6 +109,9 @@ def bench() -> None:
       1  a message was wrong or missing, or a promise was broken
       2  wrong usage
     """
+
+
+bench.add_command(wan)
 
 
 @bench.command()

@@ -7,6 +7,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from itertools import count
 
 import msgspec
 
@@ -21,13 +22,16 @@ PATIENCE_S = 60.0
 
 
 async def _source(session: aio.Session, post: Post) -> Report:
-    """Messages are always there for the daemon to take (SP-210)."""
+    """Messages are always there for the daemon to take (SP-210), or come at an even pace."""
     make = PayloadMaker(0, post.size).make
-    began = time.monotonic_ns()
-    for number in range(1, post.messages + 1):
+    pause_s = post.size * 0.008 / post.kbit if post.kbit else 0.0
+    began = time.monotonic()
+    for number in range(1, post.messages + 1) if post.messages else count(1):
         payload = make(number, time.monotonic_ns())
         await session.multicast(post.group, payload, service=post.service)
-    return Report(began, time.monotonic_ns(), post.messages)
+        if pause_s:
+            await asyncio.sleep(max(0.0, began + number * pause_s - time.monotonic()))
+    return Report(messages=post.messages)
 
 
 async def _sink(session: aio.Session, post: Post) -> Report:
@@ -47,9 +51,17 @@ async def _sink(session: aio.Session, post: Post) -> Report:
 
 
 async def _drain(session: aio.Session, post: Post) -> Report:
-    """There only so that messages come here."""
-    while True:
-        await _next(session)
+    """Takes what comes until it is told to end."""
+    came: dict[int, int] = {}
+    told = asyncio.create_task(asyncio.to_thread(sys.stdin.buffer.readline))
+    while not told.done():
+        received = asyncio.create_task(session.receive())
+        await asyncio.wait((told, received), return_when=asyncio.FIRST_COMPLETED)
+        event = received.result() if received.done() else None
+        if isinstance(event, Message):
+            second = int(time.monotonic())
+            came[second] = came.get(second, 0) + event.size
+    return Report(by_second=came)
 
 
 async def _echo(session: aio.Session, post: Post) -> Report:
@@ -73,26 +85,11 @@ async def _trips(session: aio.Session, post: Post) -> Report:
     return Report(messages=len(times), trips_ms=times)
 
 
-async def _load(session: aio.Session, post: Post) -> Report:
-    """Messages at an even pace, until the bench has enough."""
-    make = PayloadMaker(2, post.size).make
-    pause_s = post.size * 8 / (post.kbit * 1000)
-    began = time.monotonic()
-    number = 0
-    while True:
-        number += 1
-        await session.multicast(
-            post.group, make(number, time.monotonic_ns()), service=post.service
-        )
-        await asyncio.sleep(max(0.0, began + number * pause_s - time.monotonic()))
-
-
 ROLES: dict[str, Callable[[aio.Session, Post], Awaitable[Report]]] = {
     "source": _source,
     "sink": _sink,
     "echo": _echo,
     "trips": _trips,
-    "load": _load,
     "drain": _drain,
 }
 

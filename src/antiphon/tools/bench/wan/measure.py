@@ -10,7 +10,7 @@ import msgspec
 
 from antiphon.core.service import Service
 from antiphon.tools.bench.wan.posts import Post, Report
-from antiphon.tools.bench.wan.stage import Stage
+from antiphon.tools.bench.wan.stage import Client, Stage
 from antiphon.tools.wan.echo import Echoes, echo_command
 from antiphon.tools.wan.emulation import Emulation
 
@@ -31,18 +31,37 @@ class Trips:
         return Trips(min(times), sum(times) / len(times), max(times))
 
 
-def throughput(
-    stage: Stage, source: str, receivers: Sequence[str], messages: int, size: int = SIZE
-) -> dict[str, float]:
-    """Of a stream of reliable messages, in kbit/s of payload at each receiver."""
+def stream(
+    stage: Stage,
+    source: str,
+    receivers: Sequence[str],
+    messages: int,
+    kbits: float = 0.0,
+    service: Service = Service.RELIABLE,
+    size: int = SIZE,
+) -> dict[str, Report]:
+    """So many messages from one site, and what each receiver says of them."""
     group = stage.new_group()
-    sinks = [stage.client(host, Post("sink", stage.address(host), group, messages, size)) for host in receivers]
-    sender = stage.client(source, Post("source", stage.address(source), group, messages, size))
+    sinks = [
+        stage.client(host, Post("sink", stage.address(host), group, messages, size))
+        for host in receivers
+    ]
+    post = Post("source", stage.address(source), group, messages, size, service, kbits)
+    sender = stage.client(source, post)
     for client in (*sinks, sender):
         client.go()
-    found = {sink.host: kbit(sink.report(), size) for sink in sinks}
-    stage.end_clients()
+    found = {sink.host: sink.report() for sink in sinks}
+    for client in (*sinks, sender):
+        client.end()
     return found
+
+
+def throughput(
+    stage: Stage, source: str, receivers: Sequence[str], messages: int
+) -> dict[str, float]:
+    """Of a stream of reliable messages, in kbit/s of payload at each receiver."""
+    reports = stream(stage, source, receivers, messages)
+    return {host: kbit(report, SIZE) for host, report in reports.items()}
 
 
 def kbit(report: Report, size: int) -> float:
@@ -73,24 +92,27 @@ def round_trips(
 
 
 @contextmanager
-def load(stage: Stage, source: str, receivers: Sequence[str], kbits: float) -> Iterator[None]:
-    """Messages of others, at an even pace."""
-    if not kbits:
-        yield
-        return
+def load(
+    stage: Stage, source: str, receivers: Sequence[str], kbits: float = 0.0
+) -> Iterator[list[Client]]:
+    """Messages of others beside what is measured, for ever: at an even pace, or all it takes.
+    Yields those that receive them."""
     group = stage.new_group()
-    for host in receivers:
-        stage.client(host, Post("drain", stage.address(host), group)).go()
-    post = Post("load", stage.address(source), group, kbit=kbits)
-    stage.client(source, post).go()
+    drains = [stage.client(host, Post("drain", stage.address(host), group)) for host in receivers]
+    sender = stage.client(source, Post("source", stage.address(source), group, kbit=kbits))
+    for client in (*drains, sender):
+        client.go()
     time.sleep(SETTLE_SECONDS)
     try:
-        yield
+        yield drains
     finally:
-        stage.end_clients()
+        for client in (sender, *drains):
+            client.end()
 
 
-def ping(emulation: Emulation, source: str, target: str, size: int = SIZE, count: int = TRIPS) -> Trips:
+def ping(
+    emulation: Emulation, source: str, target: str, size: int = SIZE, count: int = TRIPS
+) -> Trips:
     """The lower bound: the kernel's own echo, with as many bytes."""
     command = echo_command(emulation.address(target), count, 50.0, size)
     said, _ = emulation.popen(source, command, stdout=subprocess.PIPE).communicate()

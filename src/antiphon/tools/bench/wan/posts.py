@@ -10,7 +10,7 @@ import msgspec
 
 from antiphon.core.service import Service
 
-Role = Literal["source", "sink", "echo", "trips", "load", "drain"]
+Role = Literal["source", "sink", "echo", "trips", "drain"]
 READY = b"ready\n"
 
 
@@ -19,12 +19,12 @@ class Post(msgspec.Struct, frozen=True):
     address: str
     group: str
     messages: int = 0
-    """To send, to await, or to send and await one by one."""
+    """To send, to await, or to send and await one by one; a source of 0 goes on for ever."""
 
     size: int = 1024
     service: Service = Service.RELIABLE
     kbit: float = 0.0
-    """Of a load: payload a second."""
+    """Payload a second of a source; 0: as fast as flow control permits."""
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -36,5 +36,8 @@ class Report(msgspec.Struct, frozen=True):
     trips_ms: list[float] = []
     one_way_ms: list[float] = []
     """Of what came, from the call that sent it."""
+
+    by_second: dict[int, int] = {}
+    """Of a drain: bytes that came, by the second of the clock."""
 
     failure: str = ""

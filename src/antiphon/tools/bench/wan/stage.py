@@ -39,6 +39,7 @@ class Client:
             raise BenchFailed(f"{self._name}: {_read(line).failure}")
 
     def go(self) -> None:
+        """Begin; or end, if it goes on for ever."""
         self._tell(b"\n")
 
     def report(self) -> Report:
@@ -51,11 +52,17 @@ class Client:
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()
         try:
-            self._process.wait(0.0 if self._post.role in ENDLESS else STOP_SECONDS)
+            self._process.wait(0.0 if self._is_endless else STOP_SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
         self._process.stdout.close()
+
+    @property
+    def _is_endless(self) -> bool:
+        return self._post.role == "echo" or (
+            self._post.role == "source" and not self._post.messages
+        )
 
     @property
     def _name(self) -> str:
@@ -72,10 +79,6 @@ class Client:
     def _hear(self) -> bytes:
         assert self._process.stdout is not None
         return self._process.stdout.readline()
-
-
-ENDLESS = ("echo", "load", "drain")
-"""These go on until they are ended."""
 
 
 class Stage:
@@ -181,9 +184,7 @@ class Stage:
     def client(self, host: str, post: Post) -> Client:
         """Ready to begin."""
         command = [*PREFERRED, sys.executable, "-m", "antiphon.tools.bench.wan.client"]
-        process = self.emulation.popen(
-            host, command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        process = self.emulation.popen(host, command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         made = Client(host, post, process)
         self._clients.append(made)
         made.await_ready()

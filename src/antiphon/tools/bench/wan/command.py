@@ -1,0 +1,97 @@
+"""`antiphon bench wan`: the papers' evaluation on an emulated wide area."""
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+
+import click
+import msgspec
+from rich.console import Console
+
+from antiphon.core.errors import AntiphonError
+from antiphon.tools.bench.reception import BenchFailed
+from antiphon.tools.bench.wan.catalogue import EXPERIMENTS
+from antiphon.tools.bench.wan.outcome import Bench, Outcome, show
+from antiphon.tools.chaos.namespaces import require_programs
+from antiphon.tools.tables import console
+
+
+@click.command()
+@click.option(
+    "--only",
+    "names",
+    multiple=True,
+    type=click.Choice(list(EXPERIMENTS)),
+    help="This experiment; can be repeated. All if not said.",
+)
+@click.option(
+    "--messages",
+    type=click.IntRange(20),
+    default=10_000,
+    show_default=True,
+    help="Of 1024 bytes, in each stream.",
+)
+@click.option(
+    "--trips", type=click.IntRange(2), default=30, show_default=True, help="Round trips in a row."
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(2),
+    default=60.0,
+    show_default=True,
+    help="Of what is measured by time.",
+)
+@click.option("--seed", type=int, default=7, show_default=True, help="Draws losses and jitter.")
+@click.option("--json", "as_json", is_flag=True, help="One object of JSON for each experiment.")
+def wan(
+    names: tuple[str, ...], messages: int, trips: int, seconds: float, seed: int, as_json: bool
+) -> None:
+    """The evaluation of seeds 000 and 001 with real daemons on emulated links.
+
+    Tables have the papers' numbers beside ours; statements hold or do not. Needs root.
+
+    \b
+    Examples:
+      antiphon bench wan --only table3
+      antiphon bench wan --only fairness --seconds 20
+      antiphon bench wan --messages 500 --json
+
+    \b
+    Exit codes:
+      0  every statement holds
+      1  one does not, or an experiment failed
+      2  wrong usage
+    """
+    stderr = Console(stderr=True, highlight=False)
+    is_fine = True
+    try:
+        with stderr.status("starting") as status:
+            require_programs(status.update)
+            for name in names or EXPERIMENTS:
+                bench = Bench(messages, trips, seconds, seed, _saying(status.update, name))
+                bench.say(EXPERIMENTS[name].summary)
+                outcome = EXPERIMENTS[name].run(bench)
+                is_fine &= all(one.holds for one in outcome.statements)
+                _print(name, outcome, as_json)
+    except BenchFailed as error:
+        click.echo(f"antiphon bench wan: {error}", err=True)
+        sys.exit(1)
+    except AntiphonError as error:
+        raise click.UsageError(str(error)) from None
+    sys.exit(0 if is_fine else 1)
+
+
+def _saying(update: Callable[[str], None], name: str) -> Callable[[str], None]:
+    return lambda what: update(f"{name}: {what}")
+
+
+def _print(name: str, outcome: Outcome, as_json: bool) -> None:
+    load = round(os.getloadavg()[0], 2)
+    if as_json:
+        found = {"experiment": name, **asdict(outcome), "load_average": load}
+        click.echo(msgspec.json.encode(found).decode())
+        return
+    out = console()
+    out.print(f"{name}: {EXPERIMENTS[name].summary} (load average {load})")
+    show(out, outcome)
