@@ -13,7 +13,6 @@ SITES = ("mae-east", "ucsb", "osu", "rutgers", "cnds", "hopkins")
 IDLE_KBIT = 24.0
 """Three messages a second: each finds everybody idle."""
 
-BUSY_KBIT = 200.0
 SPARED = "hopkins"
 
 
@@ -55,7 +54,7 @@ def pruning(bench: Bench) -> Outcome:
             for members in (others, SITES):
                 bench.say(f"a stream to {len(members)} sites")
                 before = emulation.counters()
-                stream(stage, "cnds", members, messages, BUSY_KBIT)
+                stream(stage, "cnds", members, messages)
                 after = emulation.counters()
                 there = {site: after[site, DOWN].bytes - before[site, DOWN].bytes for site in SITES}
                 shares.append(there)
