@@ -59,6 +59,25 @@ class ReadFirst(Word):
     token: bool
 
 
+class Dial(Word):
+    """Try to get a pipe to this daemon, once: PipeUp or PipeDown is the answer."""
+
+    to: DaemonId
+
+
+class Pour(Word):
+    """A packet into the pipe to this daemon; lost if there is none."""
+
+    to: DaemonId
+    packet: bytes
+
+
+class HangUp(Word):
+    """No pipe to this daemon any more, and no try for one."""
+
+    to: DaemonId
+
+
 class Notify(Word):
     """To the client behind a session."""
 
@@ -74,6 +93,29 @@ class Received(Word):
     packet itself must."""
 
     packet: bytes
+
+
+class PipeUp(Word):
+    """There is a pipe to this life of a daemon, in place of any earlier one: what comes through
+    it is Received in order and whole until it breaks. Nothing of an earlier one is heard from
+    now on."""
+
+    peer: Member
+    room: int
+    """Bytes that may be poured."""
+
+
+class PipeDown(Word):
+    """The pipe is broken, or there was none to be had."""
+
+    peer: DaemonId
+
+
+class PipeRoom(Word):
+    """So many bytes may be poured now."""
+
+    peer: DaemonId
+    room: int
 
 
 class Persisted(Word):
@@ -274,7 +316,8 @@ class LinkDead(Word):
 
     requests    this end asked for an object again and again
     nacks       the other end did
-    silence     the other end answers no probe
+    silence     the other end answers no probe, or acknowledges nothing more
+    no_pipe     there is no connection to be had
     """
 
     peer: Member

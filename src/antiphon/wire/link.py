@@ -35,6 +35,7 @@ NACK_RUNS_MAX = 100
 WINDOW_MAX = 65_535
 """So many objects may be open on a link: a run's length has 16 bits."""
 
+OBJECT_BYTES_MAX = 65_535
 SEQUENCE_MAX = 2**62
 CLOCK = 2**32
 """Clocks are read modulo this many microseconds, 71 minutes; only differences count."""

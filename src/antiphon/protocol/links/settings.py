@@ -14,6 +14,7 @@ from antiphon.wire.link import (
     NACK_HEAD,
     NACK_RUN,
     NACK_RUNS_MAX,
+    OBJECT_BYTES_MAX,
     OBJECT_OVERHEAD,
     WINDOW_MAX,
 )
@@ -99,7 +100,7 @@ class HopSettings:
     @property
     def object_bytes_max(self) -> int:
         """The largest object: it has a packet for itself."""
-        return min(self.packet_bytes - LINK_OVERHEAD - OBJECT_OVERHEAD, 65_535)
+        return min(self.packet_bytes - LINK_OVERHEAD - OBJECT_OVERHEAD, OBJECT_BYTES_MAX)
 
     @property
     def ack_runs_max(self) -> int:
