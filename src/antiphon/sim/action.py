@@ -34,6 +34,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "delay": ("shift", "duration", "link?"),
     "drop": ("tag", "link", "times?", "until?"),
     "lose-forever": ("link", "times?"),
+    "snap": ("link?",),
     "inject": ("junk", "link", "times?"),
     # Sessions.
     "join": ("session", "groups"),
@@ -58,6 +59,7 @@ LINK_VERBS = (
     "delay",
     "drop",
     "lose-forever",
+    "snap",
 )
 SESSION_VERBS = ("join", "leave", "send", "disconnect", "reconnect", "stall")
 """No faults: allowed after `quiet`."""

@@ -15,17 +15,21 @@ import traceback
 from collections.abc import Callable, Sequence
 from functools import partial
 from heapq import heappop, heappush
+from random import Random
 from typing import Any
 
 import msgspec
 
 from antiphon.core.effects import (
     Broadcast,
+    Dial,
     Emit,
+    HangUp,
     Multicast,
     Notify,
     Persist,
     Persisted,
+    Pour,
     ReadFirst,
     Received,
     Send,
@@ -35,6 +39,7 @@ from antiphon.core.machine import NEVER, WAKEUP
 from antiphon.core.trace import Kind, Record
 from antiphon.sim.host import Host, SimulatedNode
 from antiphon.sim.network import ARRIVE, Network
+from antiphon.sim.pipes import Pipes
 from antiphon.sim.session import Request, Session
 
 NO_MEMBER = Member(NOBODY, Incarnation(0))
@@ -65,7 +70,7 @@ class Bug(msgspec.Struct, frozen=True):
 class Engine:
     """Events in the order of their time, and what nodes answer to them."""
 
-    def __init__(self, network: Network, collect: Callable[[Record], None]) -> None:
+    def __init__(self, network: Network, rng: Random, collect: Callable[[Record], None]) -> None:
         self.now = 0
         self.events = 0
         """Calls of `node.handle`."""
@@ -76,6 +81,7 @@ class Engine:
 
         self.bugs: list[Bug] = []
         self.network = network
+        self.pipes = Pipes(self, rng)
         self._heap = network.heap
         self._collect = collect
         self._watchers: dict[Kind, list[Watcher]] = {}
@@ -176,7 +182,17 @@ class Engine:
             elif kind is ReadFirst:
                 host.token_first = effect.token
             else:
-                raise AssertionError(f"no driver knows {effect!r}")
+                self._perform_on_pipes(host, effect)
+
+    def _perform_on_pipes(self, host: Host, effect: Any) -> None:
+        if isinstance(effect, Pour):
+            self.pipes.pour(host, effect.to, effect.packet)
+        elif isinstance(effect, Dial):
+            self.pipes.dial(host, effect.to)
+        elif isinstance(effect, HangUp):
+            self.pipes.hang_up(host, effect.to)
+        else:
+            raise AssertionError(f"no driver knows {effect!r}")
 
     def _persist(self, host: Host, persist: Persist, effects: Sequence[Any]) -> None:
         """The rest of the step waits for the disk."""
@@ -256,11 +272,13 @@ class Engine:
             self._drain(host)
 
     def _drain(self, host: Host) -> None:
-        """Packets, then what applications asked, then the clock."""
+        """Packets, then pipes, then what applications asked, then the clock."""
         while not host.held and host.node is not None:
             received = host.take_kept()
             if received is not None:
                 self.handle(host, received)
+            elif host.poured:
+                host.poured.popleft()()
             elif host.requests:
                 host.requests.popleft()()
             else:
@@ -273,6 +291,7 @@ class Engine:
         """The node is gone; its disk and its applications are told."""
         self.write(Kind.STOP, host.member, reason=reason, detail=detail)
         host.disk.crash()
+        self.pipes.host_gone(host)
         sessions = list(host.sessions.values())
         host.clear()
         for session in sessions:

@@ -266,6 +266,10 @@ def _lose_for_ever(world: World, action: Action) -> None:
     world.network.add_filter(filter, _ways(world, action))
 
 
+def _snap(world: World, action: Action) -> None:
+    world.pipes.snap(_ways(world, action))
+
+
 JUNK_MAKERS: dict[str, Callable[[bytes, Random], bytes]] = {
     "garbage": garbage,
     "other-cluster": of_another_cluster,
@@ -356,6 +360,7 @@ PERFORMERS: dict[str, Callable[[World, Action], None]] = {
     "delay": _storm,
     "drop": _drop,
     "lose-forever": _lose_for_ever,
+    "snap": _snap,
     "inject": _inject,
     "join": _join,
     "leave": _leave,

@@ -64,6 +64,7 @@ class Host:
         "token_first",
         "tokens",
         "packets",
+        "poured",
         "requests",
         "link_to",
         "broadcast",
@@ -104,6 +105,7 @@ class Host:
         self.token_first = False
         self.tokens: deque[Received] = deque()
         self.packets: deque[Received] = deque()
+        self.poured: deque[Callable[[], None]] = deque()  # of pipes: they lose nothing
         self.requests: deque[Callable[[], None]] = deque()
         self.sessions: dict[int, Session] = {}
         self.next_session = 1

@@ -71,7 +71,7 @@ class World(Engine):
         usual = network or NetworkSettings()
         links = Network(usual, hosts, self.derive("network"), self.atlas, far)
         self.records: list[Record] = []
-        super().__init__(links, sink or self.records.append)
+        super().__init__(links, self.derive("pipes"), sink or self.records.append)
         self.quiets = 0
         self._make_node = make_node
         self._make_stored_node = make_stored_node

@@ -35,6 +35,7 @@ at 3s slow 3 50us
 at 3s loss 0.3 500ms
 at 3s delay +50ms 1s 1 > 2
 at 4s lose-forever 1 > 2
+at 4s snap 1 - 2
 at 4s clock 3 -2s
 at 4s jump 3 +1s
 at 4s drop data * > 3 until 5s
