@@ -35,6 +35,9 @@ from antiphon.core.effects import (
     Multicast,
     Neighbours,
     Persisted,
+    PipeDown,
+    PipeRoom,
+    PipeUp,
     Progress,
     Received,
     Recover,
@@ -120,7 +123,7 @@ class Node:
                 (Submit, SubmitState, Settled, Forget, Freeze, Recover, Install), self.stream
             ),
             **dict.fromkeys((GroupDaemons, ChangeMade, Arrived), self.stream),
-            **dict.fromkeys((Forward, Neighbours), self.links),
+            **dict.fromkeys((Forward, Neighbours, PipeUp, PipeDown, PipeRoom), self.links),
             **dict.fromkeys((Holdings, Progress, Recovered, Evidence, Trouble), self.membership),
             LinkDead: self.membership,
             **dict.fromkeys((Delivered, Stamped, Transitional, Installed), self.groups),

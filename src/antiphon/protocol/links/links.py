@@ -1,17 +1,29 @@
 """All links of a daemon that leads its segment: made with a configuration, dropped with it.
 
-       Neighbours           LinkDead
-    -------------> links  ------------> membership
-        Forward    one Hop     Arrived
-    -------------> per edge ----------> stream
+       Neighbours              LinkDead
+    -------------> links     ------------> membership
+        Forward    one Hop or   Arrived
+    -------------> Tube per  ------------> stream
+        PipeUp     edge         Dial
+    -------------> ...       ------------> driver
 
 Timers   those of the links
-After    docs/protocols/hop.md
+After    docs/protocols/hop.md, docs/protocols/tcp-link.md
 """
 
 from collections import deque
 
-from antiphon.core.effects import Emit, Forward, LinkDead, Neighbours, Send, Word
+from antiphon.core.effects import (
+    Emit,
+    Forward,
+    LinkDead,
+    Neighbours,
+    PipeDown,
+    PipeRoom,
+    PipeUp,
+    Send,
+    Word,
+)
 from antiphon.core.ids import DaemonId, Member
 from antiphon.core.machine import NEVER, Instant, Wakeup
 from antiphon.core.trace import Kind, Record
@@ -19,6 +31,9 @@ from antiphon.protocol.links.edges import Edges
 from antiphon.protocol.links.hop import Hop
 from antiphon.protocol.links.memory import Memory
 from antiphon.protocol.links.news import LinkId, LinkRoom
+from antiphon.protocol.links.pipe import Pipe
+from antiphon.protocol.links.settings import LinkKind
+from antiphon.protocol.links.tube import Tube
 from antiphon.wire.heard import HeardLink
 from antiphon.wire.link import LinkPacket
 from antiphon.wire.packet import Envelope, Tag
@@ -33,8 +48,11 @@ class Links:
         self._edges = edges
         self._envelope = envelope
         self._head = envelope.head(Tag.LINK)
-        self._links: dict[DaemonId, Hop] = {}
+        self._links: dict[DaemonId, Hop | Tube] = {}
         self._birth = 0
+        self._pipes: dict[DaemonId, Pipe] = {}
+        """To those with whom a TCP link is or was shared."""
+
         self._memories: dict[DaemonId, Memory] = {}
         """What was learnt of the way to each neighbour; as many as there are daemons."""
 
@@ -59,6 +77,8 @@ class Links:
                 return [effect for link in due for effect in self._after(link, link.wake(now))]
             case Neighbours(birth, peers):
                 return self._begin(now, birth, peers)
+            case PipeUp() | PipeDown() | PipeRoom():
+                return self._hear_pipe(now, event)
         raise AssertionError(f"{event!r} at the links")
 
     def _begin(self, now: Instant, birth: int, peers: tuple[Member, ...]) -> list[Word]:
@@ -66,17 +86,46 @@ class Links:
         and recovery has found what mattered."""
         self._birth = birth
         self._links = {}
-        for peer in peers:
-            settings = self._edges.to(peer.daemon).hop
-            memory = self._memories.setdefault(peer.daemon, Memory(settings))
-            link = LinkId(self._me, peer, birth)
-            self._links[peer.daemon] = Hop(now, link, self._head, settings, memory)
         effects: list[Word] = []
+        for peer in peers:
+            link = self._link_to(now, peer)
+            self._links[peer.daemon] = link
+            if isinstance(link, Tube):
+                effects += link.begin(now)
+        for pipe in self._pipes.values():
+            if pipe.in_use and pipe.peer not in self._links:
+                effects.append(pipe.hang_up())
         early, self._foretaste = self._foretaste, deque(maxlen=FORETASTE_MAX)
         for packet in early:
             if packet.birth == birth:
                 effects += self._hear(now, packet)
         return effects
+
+    def _link_to(self, now: Instant, peer: Member) -> Hop | Tube:
+        edge = self._edges.to(peer.daemon)
+        memory = self._memories.setdefault(peer.daemon, Memory(edge.hop))
+        link = LinkId(self._me, peer, self._birth)
+        if edge.link is LinkKind.HOP:
+            return Hop(now, link, self._head, edge.hop, memory)
+        pipe = self._pipes.setdefault(peer.daemon, Pipe(peer.daemon))
+        return Tube(link, self._head, edge.tcp, memory, pipe)
+
+    def _hear_pipe(self, now: Instant, event: PipeUp | PipeDown | PipeRoom) -> list[Word]:
+        """A pipe may come before its link: the other end has installed what I have not yet."""
+        daemon = event.peer.daemon if isinstance(event, PipeUp) else event.peer
+        pipe = self._pipes.setdefault(daemon, Pipe(daemon))
+        if self._edges.to(daemon).link is not LinkKind.TCP:
+            return [pipe.hang_up()]
+        link = self._links.get(daemon)
+        tube = link if isinstance(link, Tube) else None
+        if isinstance(event, PipeUp):
+            pipe.came_up(event.peer, event.room)
+            return tube.pipe_up(now) if tube else []
+        if isinstance(event, PipeDown):
+            pipe.went_down()
+            return tube.pipe_down(now) if tube else []
+        pipe.room = event.room
+        return tube.pipe_room(now) if tube else []
 
     def _forward(self, now: Instant, to: DaemonId, data: bytes, reliable: bool) -> list[Word]:
         link = self._links.get(to)
@@ -96,7 +145,7 @@ class Links:
             return [self._dropped(now, packet.sender, str(outcome))]
         return self._after(link, outcome)
 
-    def _after(self, link: Hop, effects: list[Word]) -> list[Word]:
+    def _after(self, link: Hop | Tube, effects: list[Word]) -> list[Word]:
         """A dead link is told once, and heard of no more. Nobody waits for room: the common
         window of all segments bounds what is on its way."""
         if any(isinstance(effect, LinkDead) for effect in effects):

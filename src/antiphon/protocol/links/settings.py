@@ -6,6 +6,7 @@ from enum import StrEnum
 from antiphon.core.errors import ConfigError
 from antiphon.core.machine import MILLISECOND, SECOND
 from antiphon.core.weights import WEIGHT_MAX
+from antiphon.protocol.links.tcp_settings import TcpSettings
 from antiphon.wire.link import (
     ACK_HEAD,
     ACK_RUN,
@@ -126,6 +127,7 @@ class EdgeSettings:
     two: int
     link: LinkKind = LinkKind.HOP
     hop: HopSettings = field(default_factory=HopSettings)
+    tcp: TcpSettings = field(default_factory=TcpSettings)
     weight: int | None = None
     """From one to two; None: not set by hand (SP-112)."""
 

@@ -1,6 +1,7 @@
 """A TCP link: each object once and in order, whatever becomes of the pipes under it."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -231,7 +232,7 @@ def test_waits_between_tries_double_up_to_a_limit() -> None:
     conduit.begin()
     conduit.run(5 * SECOND)
     dialled = conduit.one.dialled_at
-    waits = [later - sooner - 10 * MILLISECOND for sooner, later in zip(dialled, dialled[1:])]
+    waits = [later - sooner - 10 * MILLISECOND for sooner, later in pairwise(dialled)]
     assert waits[:6] == [50_000, 100_000, 200_000, 400_000, 800_000, 1_000_000]
     conduit.answers = True
     conduit.run(2 * SECOND)
