@@ -7,6 +7,7 @@ The text of a trial is a script with at most one more line:
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
+from itertools import combinations
 from random import Random
 from time import process_time
 from typing import Any, TypeVar
@@ -15,7 +16,10 @@ import msgspec
 
 from antiphon.check import Violation, judge
 from antiphon.core.ids import DaemonId, Member
+from antiphon.core.machine import MILLISECOND, SECOND
 from antiphon.core.trace import Kind, Record
+from antiphon.protocol.links.settings import EdgeSettings, LinkKind
+from antiphon.protocol.links.tcp_settings import TcpSettings
 from antiphon.protocol.node import Node
 from antiphon.protocol.presets import SIMULATION, NodeSettings
 from antiphon.sim.faults import Run, run
@@ -30,6 +34,16 @@ BUG = "BUG"
 """In place of a promise: a node raised, which breaks every promise it had made."""
 
 LIVENESS = ("P1", "P2")
+TCP = TcpSettings(
+    # Small, so that windows fill; short, so that breaks are found within a run.
+    frame_bytes=1_000,
+    window_bytes=20_000,
+    dial_us=500 * MILLISECOND,
+    redial_us_min=20 * MILLISECOND,
+    redial_us_max=200 * MILLISECOND,
+    silence_us=1 * SECOND,
+    dead_us=2_500 * MILLISECOND,
+)
 EVENTS_MAX = 250_000
 """Far above what any drawn scenario needs: a run that comes here does not settle."""
 
@@ -51,10 +65,17 @@ class NodeVariant:
     queue_bytes_low: int = SIMULATION.sessions.queue_bytes_low
     queue_bytes_high: int = SIMULATION.sessions.queue_bytes_high
     queue_bytes_max: int = SIMULATION.sessions.queue_bytes_max
+    tcp_edges: int = 0
+    """Of so many pairs of sites one is joined by TCP; 0: none."""
 
     def settings(self, daemons: int, sites: tuple[tuple[int, ...], ...] = ()) -> NodeSettings:
+        pairs = list(combinations(range(len(sites)), 2)) if self.tcp_edges else []
         return replace(
             SIMULATION,
+            edges=tuple(
+                EdgeSettings(*pair, link=LinkKind.TCP, hop=SIMULATION.hop, tcp=TCP)
+                for pair in pairs[:: self.tcp_edges or 1]
+            ),
             daemons=tuple(map(DaemonId, range(1, daemons + 1))),
             sites=tuple(tuple(map(DaemonId, site)) for site in sites),
             stream=self._over(SIMULATION.stream),
