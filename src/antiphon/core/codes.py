@@ -134,7 +134,7 @@ CLOSINGS: dict[str, Code] = {
     "too_many_strangers": Code(
         "too many connections have not said who they are",
         "Somebody opens connections and says nothing.",
-        "check who connects to the client port",
+        "check who connects to the ports of the daemon",
     ),
     "unexpected": Code(
         "a frame came that does not belong there", "The other side is not what it says.", LIBRARY
@@ -470,6 +470,16 @@ DROPS: dict[str, Code] = {
         "a packet is of a link that is no more, or not yet",
         "A configuration has ended or begins.",
         HARMLESS,
+    ),
+    "no_pipe": Code(
+        "a packet of a TCP link came by another way than its connection",
+        "It was sent over a connection that has ended, or not made by us.",
+        HARMLESS,
+    ),
+    "frame_too_long": Code(
+        "a frame on a connection between daemons is longer than any can be",
+        "It was damaged, or is from something else.",
+        "see who connects to the port of this daemon",
     ),
     "frozen": Code(
         "a packet came after its configuration was closed", "Membership is changing.", HARMLESS

@@ -8,10 +8,21 @@ packets that tell of it leave.
 import select
 import socket
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from antiphon.core.effects import Broadcast, Emit, Notify, ReadFirst, Received, Send, Word
+from antiphon.core.effects import (
+    Broadcast,
+    Dial,
+    Emit,
+    HangUp,
+    Notify,
+    Pour,
+    ReadFirst,
+    Received,
+    Send,
+    Word,
+)
 from antiphon.core.ids import DaemonId
 from antiphon.core.machine import SECOND, WAKEUP, Instant, Wakeup
 from antiphon.core.trace import Kind, Record
@@ -19,6 +30,7 @@ from antiphon.daemon.clients import Clients
 from antiphon.daemon.clock import clock
 from antiphon.daemon.datagrams import Datagrams
 from antiphon.daemon.multicast import Reach, is_probe
+from antiphon.daemon.pipes import Pipes
 from antiphon.daemon.secure.outcome import Opened, Refusal, Reply
 from antiphon.daemon.secure.plain import Plain
 from antiphon.daemon.secure.seal import Seal
@@ -72,6 +84,7 @@ class Driver:
 
         self._listeners: dict[int, socket.socket] = {}
         self.clients = Clients(node.me, name, self._epoll, self.step, answer)
+        self.pipes = Pipes(node.me, self._epoll, seal, self._refuse)
         self._token_first = False
         self._cluster = node.cluster.to_bytes(8, "big")
         self._tidy_at: Instant = clock()
@@ -81,6 +94,9 @@ class Driver:
             Notify: self.clients.notify,
             Emit: self._emit,
             ReadFirst: self._read_first,
+            Pour: self._pour,
+            Dial: self._dial,
+            HangUp: self._hang_up,
         }
 
     def listen(self, listener: socket.socket) -> None:
@@ -91,6 +107,12 @@ class Driver:
         """Wake up when there is something to read there; whoever gave it reads it."""
         self._epoll.register(file, select.EPOLLIN)
 
+    def silence(self, daemons: Iterable[DaemonId]) -> None:
+        """Neither speak to these nor hear them: a drill."""
+        silenced = frozenset(daemons)
+        self.datagrams.silence(silenced)
+        self.pipes.silence(silenced)
+
     def start(self) -> None:
         self._tidy_at = clock() + TIDY_US
         self._carry_out(self.node.start(clock()))
@@ -99,7 +121,7 @@ class Driver:
     def turn(self, latest: Instant) -> None:
         """Wait for something, until `latest` at most, and do what is to be done."""
         now = clock()
-        until = min(self.node.deadline(), latest)
+        until = now if self.pipes.waiting else min(self.node.deadline(), latest)
         # Rounded up: epoll counts milliseconds, and too early is a turn for nothing.
         events = self._epoll.poll(max(0, until - now + 999) // 1_000 / 1_000)
         self._note_stall(until)
@@ -110,6 +132,10 @@ class Driver:
                 self.clients.handle(file, mask)
             elif file in self._listeners:
                 self.clients.accept(self._listeners[file], clock())
+            elif file in self.pipes:
+                self.pipes.handle(file, mask)
+        for word in self.pipes.news():
+            self.step(word)
         now = clock()
         if now >= self.node.deadline():
             self.step(WAKEUP)
@@ -117,6 +143,7 @@ class Driver:
         if now >= self._tidy_at:
             self._tidy_at = now + TIDY_US
             self.clients.expire(now)
+            self.pipes.expire(now)
             self._probe_multicast(now)
             self.tidy(now)
 
@@ -134,6 +161,7 @@ class Driver:
     def close(self) -> None:
         self.stop_listening()
         self.clients.close()
+        self.pipes.close()
         self.datagrams.close()
         self._epoll.close()
 
@@ -162,6 +190,15 @@ class Driver:
     def _read_first(self, effect: ReadFirst) -> None:
         self._token_first = effect.token
 
+    def _pour(self, effect: Pour) -> None:
+        self.pipes.pour(effect.to, effect.packet)
+
+    def _dial(self, effect: Dial) -> None:
+        self.pipes.dial(effect.to)
+
+    def _hang_up(self, effect: HangUp) -> None:
+        self.pipes.hang_up(effect.to)
+
     # Packets.
 
     def _receive(self) -> None:
@@ -184,10 +221,7 @@ class Driver:
             elif type(outcome) is Reply:
                 self.datagrams.send(DaemonId(outcome.to), outcome.datagram)
             elif type(outcome) is Refusal:
-                record = Record(Kind.DROP, now, *self.node.me)
-                record.reason = outcome.reason
-                record.value = 1
-                self._drop(record)
+                self._refuse(outcome.reason)
         for packet in tokens + data if self._token_first else data + tokens:
             self.step(Received(packet))
 
@@ -214,6 +248,12 @@ class Driver:
         if answer is not None:
             self.datagrams.send(answer[0], self.seal.seal(answer[1]))
 
+    def _refuse(self, reason: str) -> None:
+        record = Record(Kind.DROP, clock(), *self.node.me)
+        record.reason = reason
+        record.value = 1
+        self._drop(record)
+
     def _drop(self, record: Record) -> None:
         """Counted; told when it is new, and then whenever the count has doubled: a flood must
         not become a flood of records. What is told says how many it stands for."""
@@ -230,9 +270,11 @@ class Driver:
         hears of it."""
         self.spill()
         self.datagrams.flush()
+        self.pipes.flush()
         self.clients.flush()
         self.spill()  # what clients have taken may have moved the node
         self.datagrams.flush()
+        self.pipes.flush()
 
     def _note_stall(self, until: Instant) -> None:
         late = clock() - until

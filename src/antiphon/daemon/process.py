@@ -41,6 +41,7 @@ from antiphon.daemon.queries import Queries
 from antiphon.daemon.secure.keyfile import read_keys
 from antiphon.daemon.secure.plain import Plain
 from antiphon.daemon.secure.seal import Seal
+from antiphon.protocol.links.settings import LinkKind
 from antiphon.protocol.node import Node
 from antiphon.protocol.presets import NodeSettings
 from antiphon.records.writer import SegmentWriter
@@ -83,8 +84,11 @@ class Daemon:
     def _make_driver(self) -> Driver:
         entry, config = self.entry, self.config
         datagrams = _open_datagrams(entry, config)
-        node = Node(self.me, self._node_settings(config), Random(secrets.randbits(64)))
+        settings = self._node_settings(config)
+        node = Node(self.me, settings, Random(secrets.randbits(64)))
         driver = Driver(node, entry.name, datagrams, self.seal, self._hear, self.queries.answer)
+        if any(edge.link is LinkKind.TCP for edge in settings.edges):
+            driver.pipes.listen(_open_pipes(entry))
         for listener in _open_listeners(entry, config.clients.unix_mode):
             driver.listen(listener)
         self._open_spread_door(driver)
@@ -124,6 +128,7 @@ class Daemon:
             self.seal.load(read_keys(Path(config.cluster.key_file)))
         far = [one.id for one in others if one.site != self.entry.site]
         driver.datagrams.know(addresses, far)
+        driver.pipes.know(addresses)
         driver.clients.tokens = tokens
         driver.clients.tls = tls
         named = [(one.id, one.name) for one in config.daemons]
@@ -312,6 +317,14 @@ def _open_datagrams(entry: DaemonEntry, config: Config) -> Datagrams:
         return Datagrams(_address(entry), config.network.offload == "auto", multicast)
     except OSError as error:
         raise _unusable("daemon.address", str(entry.address), error) from None
+
+
+def _open_pipes(entry: DaemonEntry) -> socket.socket:
+    """Where other daemons call: the same place, by TCP."""
+    try:
+        return listen_tcp(*_address(entry))
+    except OSError as error:
+        raise _unusable("daemon.address", f"{entry.address} by TCP", error) from None
 
 
 def _open_listeners(entry: DaemonEntry, unix_mode: int) -> list[socket.socket]:

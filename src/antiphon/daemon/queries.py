@@ -130,7 +130,7 @@ class Queries:
         if wanted is not None and not isinstance(wanted, list):
             raise ValueError("bad_argument: `with` is not a list; give names of daemons")
         if wanted is None:
-            self._running.datagrams.silence(())
+            self._running.silence(())
             return {"silenced": []}
         ids = {name: id for id, name in self.names.items()}
         unknown = sorted(set(map(str, wanted)) - set(ids))
@@ -139,7 +139,7 @@ class Queries:
         kept = {ids[str(name)] for name in wanted}
         mine = self._running.node.me.daemon
         silenced = {id for id in self.names if id not in kept and id != mine}
-        self._running.datagrams.silence(silenced)
+        self._running.silence(silenced)
         return {"silenced": sorted(self.names[id] for id in silenced)}
 
 

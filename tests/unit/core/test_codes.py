@@ -13,7 +13,7 @@ from antiphon.sim.sites_reach import SITE_DROP_REASONS
 SOURCE = Path(__file__).parents[3] / "src" / "antiphon"
 MAKERS = {
     *("UsageError", "DecodeError", "SessionError", "Refused", "Refuse", "Disconnected"),
-    *("Unreachable", "QueryFailed", "Unsent", "Refusal", "Close"),
+    *("Unreachable", "QueryFailed", "Unsent", "Refusal", "Close", "Untrusted"),
 }
 """Their first argument is a code."""
 

@@ -36,6 +36,7 @@ from antiphon.daemon.secure.datagram import (
 from antiphon.daemon.secure.keys import Key, KeyRing
 from antiphon.daemon.secure.lives import ANSWER_GAP_US, ASK_GAP_US, Life, Lives
 from antiphon.daemon.secure.outcome import Opened, Outcome, Proven, Refusal, Reply
+from antiphon.daemon.secure.stream import Stream
 from antiphon.wire.packet import HEADER_BYTES, Tag
 
 SENDER_AT = HEADER_BYTES - LIFE.size
@@ -86,6 +87,13 @@ class Seal:
         self._counter += 1
         head = self._origin + COUNTER.pack(self._counter)
         return head + self._encrypt(head[NONCE_AT:], packet, head)
+
+    def stream(self, me: Member, called: DaemonId | None) -> Stream:
+        """A connection to one who is called, or from one who calls."""
+        return Stream(me, called, self._current, self._keys, self._random(RANDOM_BYTES))
+
+    def holds(self, key_id: int) -> bool:
+        return key_id in self._keys
 
     def open(self, now: Instant, datagram: bytes) -> Outcome:
         opener = self._openers.get(datagram[:ORIGIN_BYTES])
