@@ -1,6 +1,7 @@
 """Sites in the simulated world, with real nodes."""
 
 from antiphon.core.trace import Kind
+from antiphon.protocol.links.tube import Tube
 from antiphon.sim.trial import parse_trial, play
 
 ONE_SITE = """
@@ -54,3 +55,46 @@ def test_sites_that_never_meet_keep_every_promise_for_themselves() -> None:
 
 def _rows(played, kind):
     return [row for row in played.records if row.kind is kind]
+
+
+TCP = """
+node tcp-edges=1
+seed 13
+daemons 5
+sessions 2
+sites 1 4 5 | 2 3
+wan * - * latency=30ms jitter=3ms loss=0.05
+workload rate=30 until=6s
+at 1s snap
+at 2s snap
+at 2200ms snap site1 - site2
+at 3s crash lead1
+at 4s restart site1
+at 5s oneway site1 > site2
+at 5600ms heal
+quiet 6s
+until 12s
+"""
+
+
+def test_sites_joined_by_tcp_keep_every_promise_whatever_breaks() -> None:
+    """SP-23, SP-196: the same overlay over TCP."""
+    played, outcome = play(parse_trial(TCP))
+    assert not outcome.failed, outcome.violations
+    reached = {tuple(one.daemon for one in row.members) for row in _rows(played, Kind.REACH)}
+    assert reached == {(1, 2, 3, 4, 5)}
+    links = [host.node.links._links for host in played.world.hosts.values()]
+    tubes = [link for each in links for link in each.values()]
+    assert tubes and all(isinstance(link, Tube) and link.state == "OPEN" for link in tubes)
+
+
+def test_a_broken_connection_is_no_change_of_membership() -> None:
+    calm = TCP[: TCP.index("at 3s")] + "quiet 6s\nuntil 12s\n"
+    played, outcome = play(parse_trial(calm))
+    assert not outcome.failed, outcome.violations
+    without, _ = play(parse_trial("\n".join(one for one in calm.splitlines() if "snap" not in one)))
+    assert _configurations(played) == _configurations(without)
+
+
+def _configurations(played):
+    return {row.config for row in _rows(played, Kind.INSTALL)}

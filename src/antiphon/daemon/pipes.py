@@ -167,7 +167,9 @@ class Pipes:
                 made, _ = self._listener.accept()
             except OSError:
                 return  # none is there, or it is gone, or there are no files left
-            strangers = [one for one in self._files.values() if one.peer is None and one.called is None]
+            strangers = [
+                one for one in self._files.values() if one.peer is None and one.called is None
+            ]
             if len(strangers) >= STRANGERS_MAX:
                 self._refuse("too_many_strangers")
                 self._break(strangers[0], "pushed_out")

@@ -7,6 +7,7 @@ from antiphon.core.ids import DaemonId
 from antiphon.core.machine import MILLISECOND, SECOND
 from antiphon.core.trace import Level
 from antiphon.protocol.links.settings import EdgeSettings, HopSettings
+from antiphon.protocol.links.tcp_settings import TcpSettings
 from antiphon.protocol.membership.settings import MembershipSettings
 from antiphon.protocol.sessions.settings import SessionSettings
 from antiphon.protocol.stream.settings import StreamSettings
@@ -35,6 +36,9 @@ class NodeSettings:
     sessions: SessionSettings = field(default_factory=SessionSettings)
     hop: HopSettings = field(default_factory=HopSettings)
     """Of all edges that are not listed."""
+
+    tcp: TcpSettings = field(default_factory=TcpSettings)
+    """Of TCP links of which nothing else is said."""
 
     def __post_init__(self) -> None:
         if self.pause_us >= self.stream.token_loss_us:
@@ -106,4 +110,14 @@ SIMULATION = replace(
         report_life_us=3 * SECOND,
     ),
     sessions=SessionSettings(backlog_max=400),
+    tcp=TcpSettings(
+        # Small, so that windows fill; short, so that breaks are found within a run.
+        frame_bytes=1_000,
+        window_bytes=20_000,
+        dial_us=500 * MILLISECOND,
+        redial_us_min=20 * MILLISECOND,
+        redial_us_max=200 * MILLISECOND,
+        silence_us=1 * SECOND,
+        dead_us=2_500 * MILLISECOND,
+    ),
 )

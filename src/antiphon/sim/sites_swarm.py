@@ -7,14 +7,16 @@ a matter of time, not of faults.
 
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 from random import Random
 
 from antiphon.core.machine import MILLISECOND, SECOND
 from antiphon.core.service import Service
 from antiphon.sim import cascades, edges, holes, nuisances, regions, upheavals
-from antiphon.sim.action import Action
+from antiphon.sim.action import EVERY_LINK, Action
 from antiphon.sim.network import NetworkSettings
 from antiphon.sim.notation import Link
+from antiphon.sim.places import Site
 from antiphon.sim.script import Script, Step, Wan
 from antiphon.sim.stage import Repertoire, Stage
 from antiphon.sim.swarm import QUIET_US, SESSIONS, draw_steps, draw_variant, draw_workload
@@ -116,7 +118,7 @@ def draw_sites(seed: int) -> Trial:
     places = _draw_places(rng)
     stage = Stage(rng, sum(map(len, places)), SESSIONS, rng.randrange(2, 6), places)
     episodes = MANY_SITES.choose(rng)
-    variant = _draw_variant(rng)
+    variant, snaps = _draw_tcp(seed, _draw_variant(rng), len(places))
     if nuisances.stuck_client in episodes:
         variant = replace(variant, backlog_max=rng.randrange(10, 60))
     repeating = nuisances.lost_for_ever in episodes
@@ -129,14 +131,19 @@ def draw_sites(seed: int) -> Trial:
         sessions=SESSIONS,
         network=_draw_network(rng, near_us_min, NEAR_US_MAX, NEAR_LOSS_MAX),
         workload=draw_workload(rng, stage),
-        steps=(
+        steps=_in_order(
             *draw_steps(stage, episodes, MANY_SITES, _draw_beginning(stage)),
+            *snaps,
             *_local_words(stage),
         ),
         quiet=QUIET_US,
         until=UNTIL_US,
     )
     return Trial(script, variant)
+
+
+def _in_order(*steps: Step) -> tuple[Step, ...]:
+    return tuple(sorted(steps, key=lambda step: step.time))
 
 
 def _local_words(stage: Stage) -> list[Step]:
@@ -177,6 +184,21 @@ def _draw_variant(rng: Random) -> NodeVariant:
         window_packets_low=usual.window_packets_low,
         window_packets_max=usual.window_packets_max,
     )
+
+
+def _draw_tcp(seed: int, variant: NodeVariant, sites: int) -> tuple[NodeVariant, list[Step]]:
+    """A third of the seeds have TCP links, some beside others; now and then all their pipes, or
+    those of one pair, break. From draws of its own: the rest of a seed is as without it."""
+    rng = Random(f"{seed} tcp")
+    if rng.random() >= 1 / 3:
+        return variant, []
+    pairs = list(combinations(range(1, sites + 1), 2))
+    steps = []
+    for _ in range(rng.randrange(6)):
+        one, two = rng.choice(pairs)
+        link = Link(Site(one), Site(two), True) if rng.random() < 0.6 else EVERY_LINK
+        steps.append(Step(rng.randrange(QUIET_US - SECOND), Action("snap", link=link)))
+    return replace(variant, tcp_edges=rng.choice((1, 1, 2, 3))), steps
 
 
 def _draw_network(rng: Random, least_us: int, most_us: int, loss_max: float) -> NetworkSettings:

@@ -16,10 +16,8 @@ import msgspec
 
 from antiphon.check import Violation, judge
 from antiphon.core.ids import DaemonId, Member
-from antiphon.core.machine import MILLISECOND, SECOND
 from antiphon.core.trace import Kind, Record
 from antiphon.protocol.links.settings import EdgeSettings, LinkKind
-from antiphon.protocol.links.tcp_settings import TcpSettings
 from antiphon.protocol.node import Node
 from antiphon.protocol.presets import SIMULATION, NodeSettings
 from antiphon.sim.faults import Run, run
@@ -34,16 +32,6 @@ BUG = "BUG"
 """In place of a promise: a node raised, which breaks every promise it had made."""
 
 LIVENESS = ("P1", "P2")
-TCP = TcpSettings(
-    # Small, so that windows fill; short, so that breaks are found within a run.
-    frame_bytes=1_000,
-    window_bytes=20_000,
-    dial_us=500 * MILLISECOND,
-    redial_us_min=20 * MILLISECOND,
-    redial_us_max=200 * MILLISECOND,
-    silence_us=1 * SECOND,
-    dead_us=2_500 * MILLISECOND,
-)
 EVENTS_MAX = 250_000
 """Far above what any drawn scenario needs: a run that comes here does not settle."""
 
@@ -73,7 +61,7 @@ class NodeVariant:
         return replace(
             SIMULATION,
             edges=tuple(
-                EdgeSettings(*pair, link=LinkKind.TCP, hop=SIMULATION.hop, tcp=TCP)
+                EdgeSettings(*pair, link=LinkKind.TCP, hop=SIMULATION.hop, tcp=SIMULATION.tcp)
                 for pair in pairs[:: self.tcp_edges or 1]
             ),
             daemons=tuple(map(DaemonId, range(1, daemons + 1))),

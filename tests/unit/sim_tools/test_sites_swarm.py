@@ -4,12 +4,13 @@ from random import Random
 
 from antiphon.core.machine import MILLISECOND, SECOND
 from antiphon.core.service import Service
+from antiphon.protocol.links.edges import Edges
 from antiphon.sim.places import Lead, Site
 from antiphon.sim.script import Script
 from antiphon.sim.sites_swarm import MANY_SITES, draw_sites
 from antiphon.sim.stage import Stage
 from antiphon.sim.swarm import FAULTS_MIN, KINDS_MIN, QUIET_US, faults
-from antiphon.sim.trial import parse_trial, play
+from antiphon.sim.trial import Trial, parse_trial, play
 from antiphon.tools.sim_command import run_seed
 
 SEEDS = range(300)
@@ -42,6 +43,30 @@ def test_every_scenario_has_enough_of_everything() -> None:
         local = [action for action in late if action.groups == ("local",)]
         assert [action.verb for action in local] == ["join"] + ["send"] * len(Service)
         assert len({site for site in script.sites if {a.host for a in local} & {*site}}) == 2
+
+
+def test_a_third_of_the_seeds_has_tcp_links_and_some_of_these_have_both_kinds() -> None:
+    tcp = [trial for trial in TRIALS if trial.variant.tcp_edges]
+    assert 0.25 < len(tcp) / len(TRIALS) < 0.42
+    kinds = [links_of(trial) for trial in tcp]
+    assert all("tcp" in each for each in kinds)
+    assert len([each for each in kinds if "hop" in each]) > len(tcp) // 5
+    snapped = [trial for trial in TRIALS if "snap" in faults(trial.script)]
+    assert len(tcp) // 2 < len(snapped) and all(trial.variant.tcp_edges for trial in snapped)
+
+
+def links_of(trial: Trial) -> set[str]:
+    settings = trial.variant.settings(trial.script.daemons, trial.script.sites)
+    edges = [
+        Edges(site[0], settings.sites, settings.edges, settings.hop) for site in settings.sites
+    ]
+    leaders = [site[0] for site in settings.sites]
+    return {
+        edges[at].to(other).link
+        for at, one in enumerate(leaders)
+        for other in leaders
+        if other != one
+    }
 
 
 def test_links_between_sites_are_as_long_as_on_earth() -> None:
