@@ -151,7 +151,8 @@ class EdgeEntry:
     """Two sites."""
 
     link: str = key(choice(*LinkKind), LinkKind.HOP.value, restart=True)
-    """`hop` is UDP with its own repairs."""
+    """`hop` is UDP with its own repairs. `tcp` is one connection, for networks that let nothing
+    else through: daemons of these sites are reached by TCP as well, at the same address."""
 
     weight: int | None = key(WEIGHT, None, restart=True)
     """From the first to the second, and back if `weight_back` says nothing else. `auto`: 1."""

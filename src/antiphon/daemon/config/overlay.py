@@ -35,7 +35,8 @@ def edge_settings(
         one, two = (places[name] for name in entry.between)
         back = entry.weight if entry.weight_back is None else entry.weight_back
         kind, hop = LinkKind(entry.link), edge_hop(entry, usual)
-        found[frozenset((one, two))] = EdgeSettings(one, two, kind, hop, entry.weight, back)
+        edge = EdgeSettings(one, two, kind, hop, weight=entry.weight, weight_back=back)
+        found[frozenset((one, two))] = edge
     table = _table(places, overlay)
     if table is not None:
         weights = {(one, two): weight for one, two, weight in table.edges}
@@ -103,7 +104,8 @@ def check_edges(
             what = f"is the same edge as {spelled(path)} on line {notes.line(path)}"
             notes.add(("edge", place, "between"), what, "write one table for both")
         if entry.link == LinkKind.TCP:
-            notes.add(("edge", place, "link"), "this version has no TCP links", 'write "hop"')
+            for key in [key for key, value in entry.hop.items() if value is not None]:
+                notes.add(("edge", place, key), "a TCP link has no such number", "remove it")
         if overlay is not None and overlay.shape != Shape.FREE:
             for key in ("weight", "weight_back"):
                 if getattr(entry, key) is not None:

@@ -107,7 +107,10 @@ EDGE = "[[edge]]\nbetween = ['main', 'west']\n"
             EDGE + "[[edge]]\nbetween = ['west', 'main']\n",
             "c.toml:19: edge[2].between: is the same edge as edge[1] on line 16; write one",
         ),
-        (EDGE + "link = 'tcp'\n", "c.toml:18: edge[1].link: this version has no TCP links"),
+        (
+            EDGE + "link = 'tcp'\nnack = '5ms'\n",
+            "c.toml:19: edge[1].nack: a TCP link has no such number",
+        ),
         (EDGE + "link = 'wire'\n", "edge[1].link: 'wire' is not a choice here; write one of hop"),
         (EDGE + "rate = 10\n", "c.toml:18: edge[1].rate: 10 is not a rate; write a rate such as"),
         (EDGE + "weight = 0\n", "c.toml:18: edge[1].weight: 0 is below 1"),
