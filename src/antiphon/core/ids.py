@@ -4,6 +4,8 @@ All are tuples of integers: cheap to make, to compare and to sort, and the same
 under every hash seed.
 """
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, NamedTuple, NewType
 
 import msgspec
@@ -79,8 +81,9 @@ class ViewId(NamedTuple):
     lineage: Natural
 
 
-class Configuration(NamedTuple):
-    """Who is in it, sorted by daemon."""
+@dataclass(frozen=True)
+class Configuration:
+    """Who is in it, sorted by daemon. What is asked for often is worked out once."""
 
     id: ConfigId
     members: tuple[Member, ...]
@@ -95,13 +98,23 @@ class Configuration(NamedTuple):
         """Each is one ring, in the order of its members."""
         return self.parts or (self.members,)
 
-    @property
+    @cached_property
     def daemons(self) -> tuple[DaemonId, ...]:
         return tuple(member.daemon for member in self.members)
 
+    @cached_property
+    def places(self) -> dict[Member, int]:
+        """Of each member: the number of its segment."""
+        return {member: at for at, members in enumerate(self.segments) for member in members}
+
+    @cached_property
+    def segment_at(self) -> dict[DaemonId, int]:
+        return {member.daemon: at for member, at in self.places.items()}
+
     def segment_of(self, member: Member) -> tuple[Member, ...]:
         """The ring a member is in; empty for a stranger."""
-        return next((members for members in self.segments if member in members), ())
+        at = self.places.get(member)
+        return () if at is None else self.segments[at]
 
 
 GROUP_NAME_BYTES_MAX = 255

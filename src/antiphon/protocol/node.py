@@ -8,7 +8,8 @@ the node. Sessions reach groups through `Ask`, the seam where other profiles joi
 """
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from random import Random
 from typing import Any
 
@@ -54,7 +55,7 @@ from antiphon.core.effects import (
     Word,
 )
 from antiphon.core.errors import DecodeError
-from antiphon.core.ids import Member
+from antiphon.core.ids import DaemonId, Member
 from antiphon.core.machine import NEVER, WAKEUP, Instant, Machine, Wakeup
 from antiphon.core.trace import Kind, Record
 from antiphon.protocol.groups.groups import Groups
@@ -66,7 +67,7 @@ from antiphon.protocol.presets import NodeSettings
 from antiphon.protocol.sessions.sessions import Sessions
 from antiphon.protocol.sessions.settings import STRONG
 from antiphon.protocol.stream.stream import Stream
-from antiphon.wire.control import Relayed, read_control
+from antiphon.wire.control import PacketMessage, Relayed, read_control
 from antiphon.wire.heard import Heard, HeardLink, HeardPacket, HeardToken
 from antiphon.wire.link import read_link_packet
 from antiphon.wire.packet import HEADER_BYTES, TAG_AT, Envelope, Tag, open_header
@@ -76,6 +77,9 @@ STEPS_MAX = 1_000_000
 """More steps for one event is a bug, not a hang."""
 
 Waiting = deque[tuple[Machine, Any]]
+
+ReadControl = Callable[[int, bytes], PacketMessage]
+"""Messages are never changed once they are read: a simulator may read each only once."""
 
 KEY_MARK = "/"
 """What a profile stores it stores under its own name: `profile/key`."""
@@ -91,6 +95,12 @@ ROUTED_TAGS = frozenset(
 each other directly or not at all: that is how they know."""
 
 
+@lru_cache(maxsize=4)
+def _set_of(daemons: tuple[DaemonId, ...]) -> frozenset[DaemonId]:
+    """One for all nodes of a process: a simulated cluster has thousands."""
+    return frozenset(daemons)
+
+
 class Node:
     def __init__(
         self,
@@ -98,11 +108,13 @@ class Node:
         settings: NodeSettings,
         rng: Random,
         profiles: Mapping[str, Machine] | None = None,
+        read: ReadControl = read_control,
     ) -> None:
         self.me = me
+        self._read = read
         self.cluster = settings.cluster
         self.pause_us = settings.pause_us
-        self._daemons = frozenset(settings.daemons)
+        self._daemons = _set_of(settings.daemons)
         envelope = Envelope(settings.cluster, me)
         self._envelope = envelope
         self.membership = Membership(
@@ -137,7 +149,7 @@ class Node:
     def reload(self, settings: NodeSettings) -> None:
         """Other daemons, limits and rules from the next event on. Timeouts and packet sizes
         belong to a life: they wait for the next start."""
-        self._daemons = frozenset(settings.daemons)
+        self._daemons = _set_of(settings.daemons)
         self.sessions.reload(settings.sessions)
 
     def start(self, now: Instant) -> list[Word]:
@@ -196,7 +208,7 @@ class Node:
         return tag, Member(daemon, incarnation)
 
     def _open_relayed(self, packet: bytes) -> Relayed:
-        relayed = read_control(Tag.RELAYED, packet)
+        relayed = self._read(Tag.RELAYED, packet)
         assert isinstance(relayed, Relayed)
         if relayed.route[0] != self.me.daemon or not self._daemons.issuperset(relayed.route):
             raise DecodeError("bad_route", str(relayed.route))
@@ -213,7 +225,7 @@ class Node:
         if tag == Tag.DATA:
             ring_packet = read_ring_packet(packet, *sender)
             return self.stream, HeardPacket(ring_packet, packet)
-        heard = Heard(sender, read_control(tag, packet))
+        heard = Heard(sender, self._read(tag, packet))
         return (self.stream if tag in STREAM_TAGS else self.membership), heard
 
     def _refused(self, now: Instant, error: DecodeError) -> Word:

@@ -5,6 +5,7 @@ collect what each holds, tell it to all, wait until all are ready, commit. Each 
 last message until the other moves on.
 """
 
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 from antiphon.core.effects import Holdings, Part, Recover
@@ -24,7 +25,7 @@ class Attempt:
         self.configuration = configuration
         self.reason = reason
         self.segment = configuration.segment_of(me)
-        self.index = configuration.segments.index(self.segment)
+        self.index = configuration.places[me]
         self.routes = Routes(configuration, me)
         self.began = now
         self.mine: State | None = None
@@ -180,16 +181,24 @@ def proposal(configuration: Configuration, reason: str) -> Propose:
 
 
 def proposed(propose: Propose) -> Configuration:
-    members = tuple(sorted(member for part in propose.parts for member in part))
-    if len(propose.parts) == 1:
-        return Configuration(propose.config, members)
+    return _proposed(propose.config, propose.parts, propose.weights)
+
+
+@lru_cache(maxsize=4)
+def _proposed(
+    config: ConfigId, parts: tuple[tuple[Member, ...], ...], weights: tuple[tuple[int, ...], ...]
+) -> Configuration:
+    """One for all nodes of a process, like what is worked out from it."""
+    members = tuple(sorted(member for part in parts for member in part))
+    if len(parts) == 1:
+        return Configuration(config, members)
     edges = tuple(
         (one, two, weight)
-        for one, row in enumerate(propose.weights)
+        for one, row in enumerate(weights)
         for two, weight in enumerate(row)
         if weight
     )
-    return Configuration(propose.config, members, propose.parts, edges)
+    return Configuration(config, members, parts, edges)
 
 
 def member_state(member: Member, state: State) -> MemberState:
@@ -197,7 +206,7 @@ def member_state(member: Member, state: State) -> MemberState:
 
 
 def state_message(holdings: Holdings, installed: Configuration, me: Member) -> State:
-    segment = installed.segments.index(installed.segment_of(me))
+    segment = installed.places[me]
     return State(
         holdings.attempt, installed.id, segment, holdings.streams, holdings.stable, holdings.cursor
     )

@@ -27,16 +27,18 @@ def evidence(
     for member in wish:
         if member != me and troubles.get(member):
             found.append(("reported_trouble", f"{member.daemon} has {troubles[member]}"))
-    known = installed.daemons
     for member in wish:
-        if member not in installed.members:
-            again = member.daemon in known
+        if member not in installed.places:
+            again = member.daemon in installed.segment_at
             what = ("restart", "restarted") if again else ("stranger", "appeared")
             found.append((what[0], f"{member.daemon} {what[1]}"))
+    wished = set(wish)
     for member in installed.members:
-        if member not in wish and peers.has_left(member):
+        if member in wished:
+            continue
+        if peers.has_left(member):
             found.append(("left", f"{member.daemon} has left"))
-        elif member not in wish:
+        else:
             text = f"{member.daemon} is gone"
             if heard_at := peers.last_heard(member):
                 text += f", unheard for {(now - heard_at) // MILLISECOND} ms"

@@ -12,6 +12,7 @@ Timers   GREET   greet the leaders I know of, and see who is silent
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 from antiphon.core.effects import Send, Word
@@ -38,6 +39,15 @@ Weights = tuple[tuple[int, int, int], ...]
 
 ASK_US = 50 * MILLISECOND
 """One at a time is asked for what it knows better: all of them would tell the same."""
+
+
+@lru_cache(maxsize=4)
+def _atlas(
+    sites: Sites, weights: Weights
+) -> tuple[dict[DaemonId, int], dict[tuple[int, int], int]]:
+    """Where everybody is, and what ways cost; one for all nodes of a process."""
+    site_of = {daemon: at for at, site in enumerate(sites) for daemon in site}
+    return site_of, {(one, two): weight for one, two, weight in weights}
 
 
 class Far(NamedTuple):
@@ -72,10 +82,9 @@ class Federation:
         self._settings = settings
         self._envelope = envelope
         self.timers = Timers()
-        self._elsewhere = [site for site in sites if me.daemon not in site]
-        self._site_of = {daemon: at for at, site in enumerate(sites) for daemon in site}
-        self._weights = {(one, two): weight for one, two, weight in weights}
-        self.alone = not self._elsewhere
+        self._sites = sites
+        self._site_of, self._weights = _atlas(sites, weights)
+        self.alone = len(sites) < 2
         self._reports: Reports | None = None
         self._party = Party(ConfigId(0, me.daemon, me.incarnation, 0), 0, (me,), ())
         self._number = 0
@@ -254,8 +263,9 @@ class Federation:
         """Some daemons of each site from which nobody is heard, others the next time."""
         self.timers.set(PROBE, now + self._settings.greet_slow_us)
         chosen: set[DaemonId] = set()
-        for site in self._elsewhere:
-            if not any(daemon in self._heard for daemon in site):
+        mine = self._site_of[self._me.daemon]
+        for at, site in enumerate(self._sites):
+            if at != mine and not any(daemon in self._heard for daemon in site):
                 places = range(self._probed, self._probed + PROBES_PER_SITE)
                 chosen.update(site[place % len(site)] for place in places)
         self._probed += PROBES_PER_SITE

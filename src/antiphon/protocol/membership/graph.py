@@ -1,18 +1,17 @@
 """Pure pictures of who is connected with whom."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Set
 from typing import TypeVar
 
 Node = TypeVar("Node", bound=int)
 
 
-def reachable(graph: Mapping[Node, Iterable[Node]], start: Node) -> frozenset[Node]:
+def reachable(graph: Mapping[Node, Set[Node]], start: Node) -> frozenset[Node]:
     """All that are connected with `start`, itself among them."""
     found = {start}
     waiting = [start]
-    while waiting:
-        for neighbour in graph.get(waiting.pop(), ()):
-            if neighbour not in found:
-                found.add(neighbour)
-                waiting.append(neighbour)
+    while waiting and len(found) < len(graph):
+        new = graph.get(waiting.pop(), frozenset()) - found
+        found |= new
+        waiting += new
     return frozenset(found)

@@ -205,7 +205,7 @@ class Membership:
         if isinstance(news, str):
             return self._drop(now, sender, news)
         effects: list[Word] = []
-        in_my_ring = self.state == State.OPERATIONAL and sender in self.installed.members
+        in_my_ring = self.state == State.OPERATIONAL and sender in self.installed.places
         if in_my_ring and hello.config > self.installed.id:
             effects += self._enter_gather(now, GatherReason.LEFT_BEHIND, sender.daemon)
         if in_my_ring and hello.trouble == GatherReason.BLOCKED_WINDOW:
@@ -449,7 +449,7 @@ class Membership:
         self, now: Instant, configuration: Configuration, evidence: str
     ) -> list[Word]:
         assert configuration.id > self.installed.id, "installed ids rise"
-        assert self._me in configuration.members
+        assert self._me in configuration.places
         self._routes = None
         if len(configuration.segments) > 1:
             self._routes = Routes(configuration, self._me)

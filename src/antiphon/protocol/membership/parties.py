@@ -10,33 +10,74 @@ from collections.abc import Mapping
 from antiphon.core.ids import DaemonId, Member
 from antiphon.wire.control import Hello
 
+BITS_SPARE = 256
+"""So many members of former times are remembered before bits are dealt anew."""
+
+
+class Hearing:
+    """Whom each member hears, as a mask: worked out once for a Hello, quickly compared."""
+
+    def __init__(self) -> None:
+        self._bits: dict[Member, int] = {}
+        self._masks: dict[Member, tuple[Hello, int]] = {}
+
+    def bit(self, member: Member) -> int:
+        bit = self._bits.get(member)
+        if bit is None:
+            bit = self._bits[member] = 1 << len(self._bits)
+        return bit
+
+    def masks(self, hellos: Mapping[Member, Hello]) -> dict[Member, int]:
+        if len(self._bits) > 2 * len(hellos) + BITS_SPARE:
+            self._bits.clear()
+            self._masks.clear()
+        found = {}
+        for member, hello in hellos.items():
+            known = self._masks.get(member)
+            if known is None or known[0] is not hello:
+                known = self._masks[member] = (hello, self._mask(hello))
+            found[member] = known[1]
+        return found
+
+    def _mask(self, hello: Hello) -> int:
+        mask = 0
+        for member in hello.heard:
+            mask |= self.bit(member)
+        return mask
+
 
 class Picture:
     """What I know at one moment: my own list and the last Hello of everybody I hear."""
 
-    def __init__(self, me: Member, hellos: Mapping[Member, Hello]) -> None:
+    def __init__(
+        self, me: Member, hellos: Mapping[Member, Hello], hearing: Hearing | None = None
+    ) -> None:
         self._me = me
         self._hellos = hellos
-        self._heard = {member: frozenset(hello.heard) for member, hello in hellos.items()}
-        self.mutual = sorted(member for member in hellos if me in self._heard[member])
-        self.clique = self._clique()
+        hearing = hearing or Hearing()
+        masks = hearing.masks(hellos)
+        my_bit = hearing.bit(me)
+        self.heard = sorted(hellos)
+        self.mutual = [member for member in self.heard if masks[member] & my_bit]
+        self.clique = self._clique(hearing, masks)
         self.leader = self._leader()
 
     @property
     def shape(self) -> tuple[object, ...]:
         """All that others would want to know of: when it changes, say Hello."""
-        return (self.leader, self.clique, self.mutual, sorted(self._hellos))
+        return (self.leader, self.clique, self.mutual, self.heard)
 
-    def _clique(self) -> tuple[Member, ...]:
+    def _clique(self, hearing: Hearing, masks: dict[Member, int]) -> tuple[Member, ...]:
         """Greedy by id: everybody who hears all those chosen before, and is heard by them."""
         chosen: list[Member] = []
+        chosen_bits, heard_by_all = 0, -1
         for member in self.mutual:
-            if all(self._both_ways(member, other) for other in chosen):
+            bit, mask = hearing.bit(member), masks[member]
+            if heard_by_all & bit and not chosen_bits & ~mask:
                 chosen.append(member)
+                chosen_bits |= bit
+                heard_by_all &= mask | bit
         return tuple(sorted([*chosen, self._me]))
-
-    def _both_ways(self, one: Member, other: Member) -> bool:
-        return other in self._heard[one] and one in self._heard[other]
 
     def _leader(self) -> DaemonId:
         """The lowest daemon that follows itself and would have me; else I lead."""

@@ -38,6 +38,7 @@ class Peers:
                 if self._fresh(now, peer):
                     return "old_incarnation"  # until its newer life is silent (clock set back)
             self._peers[sender.daemon] = Peer(sender, hello, now, False)
+            self._sort()
             return True
         news = peer.hello != hello or not self._fresh(now, peer)
         peer.hello = hello
@@ -48,8 +49,17 @@ class Peers:
         return peer.backed or now - peer.at <= self.hear_us
 
     def hellos(self, now: Instant) -> dict[Member, Hello]:
-        """Of everybody whose word counts."""
-        return {peer.member: peer.hello for peer in self._peers.values() if self._fresh(now, peer)}
+        """Of everybody whose word counts; sorted."""
+        silent = now - self.hear_us
+        return {
+            peer.member: peer.hello
+            for peer in self._peers.values()
+            if peer.backed or peer.at >= silent
+        }
+
+    def _sort(self) -> None:
+        """By daemon: pictures are drawn often, and newcomers are seldom."""
+        self._peers = dict(sorted(self._peers.items()))
 
     def trust_ring(self, now: Instant, configuration: Configuration, me: Member) -> None:
         """A new ring runs: all its members hear each other and follow its leader. Who fell
@@ -73,6 +83,7 @@ class Peers:
         for member in configuration.members:
             if member != me and not self.has_left(member):
                 self._peers[member.daemon] = Peer(member, hello, now, True)
+        self._sort()
 
     def doubt_ring(self, now: Instant) -> None:
         """The ring stops for a change: from now on its members count by their Hellos."""

@@ -32,5 +32,8 @@ class Penalties:
     def excludes(self, now: Instant, daemon: DaemonId) -> bool:
         return self._until.get(daemon, 0) > now
 
+    def excluded(self, now: Instant) -> list[DaemonId]:
+        return [daemon for daemon, until in self._until.items() if until > now]
+
     def next_end(self, now: Instant) -> Instant | None:
         return min((until for until in self._until.values() if until > now), default=None)

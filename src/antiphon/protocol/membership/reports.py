@@ -17,6 +17,8 @@ from antiphon.wire.control import SEGMENTS_MAX, SiteReport
 
 ENTRY = Struct(">QQQ")
 
+Graph = dict[DaemonId, set[DaemonId]]
+
 Held = tuple[tuple[Member, int], ...]
 """Leaders and the numbers of their reports; sorted."""
 
@@ -28,9 +30,12 @@ class Reports:
         self._lost: dict[DaemonId, Instant] = {}
         """Since when somebody is out of reach."""
 
-        self._edges: dict[DaemonId, frozenset[DaemonId]] | None = None
-        self._component: tuple[SiteReport, ...] = ()
-        self._summary = 0
+        self._hears: dict[DaemonId, frozenset[Member]] = {self._me: frozenset(mine.hears)}
+        self._followers = {self._me: frozenset(mine.party[1:])}
+        self._edges: Graph = {self._me: set()}
+        self._graph: Graph | None = None
+        self._component: tuple[SiteReport, ...] | None = None
+        self._summary: int | None = None
 
     @property
     def mine(self) -> SiteReport:
@@ -49,7 +54,9 @@ class Reports:
                 return False
         self._reports[report.leader.daemon] = report
         self._lost.setdefault(report.leader.daemon, now)
-        self._edges = None
+        self._hears[report.leader.daemon] = frozenset(report.hears)
+        self._followers[report.leader.daemon] = frozenset(report.party[1:])
+        self._join(report.leader)
         return True
 
     def remove(self, daemon: DaemonId) -> bool:
@@ -57,32 +64,38 @@ class Reports:
         if daemon == self._me or daemon not in self._reports:
             return False
         del self._reports[daemon]
+        del self._hears[daemon]
+        del self._followers[daemon]
         self._lost.pop(daemon, None)
-        self._edges = None
+        self._part(daemon)
         return True
 
     def edges(self) -> list[tuple[DaemonId, DaemonId]]:
         """In my component, in both directions; sorted."""
-        graph = self._graph()
+        graph = self._true_edges()
         mine = [report.leader.daemon for report in self.component()]
         return [(one, two) for one in mine for two in sorted(graph[one])]
 
     def component(self) -> tuple[SiteReport, ...]:
         """By their leaders."""
-        self._graph()
+        if self._component is None:
+            reached = reachable(self._true_edges(), self._me)
+            self._component = tuple(self._reports[daemon] for daemon in sorted(reached))
         return self._component
 
     def reached_without(self, excluded: Set[DaemonId]) -> tuple[SiteReport, ...]:
         """Of my component, who is left if nothing goes through these."""
         if not excluded:
             return self.component()
-        graph = {one: others - excluded for one, others in self._graph().items()}
+        graph = {one: others - excluded for one, others in self._true_edges().items()}
         reached = reachable(graph, self._me)
-        return tuple(report for report in self._component if report.leader.daemon in reached)
+        return tuple(report for report in self.component() if report.leader.daemon in reached)
 
     def summary(self) -> int:
         """Equal if two know the same; a mere hint."""
-        self._graph()
+        if self._summary is None:
+            told = b"".join(ENTRY.pack(*one.leader, one.number) for one in self.component())
+            self._summary = int.from_bytes(blake2b(told, digest_size=8).digest(), "big") >> 1
         return self._summary
 
     def held(self) -> Held:
@@ -112,34 +125,34 @@ class Reports:
         for daemon in self._lost:
             self._lost[daemon] += gap
 
-    def _graph(self) -> dict[DaemonId, frozenset[DaemonId]]:
-        if self._edges is not None:
-            return self._edges
-        leaders = {report.leader for report in self._reports.values()}
-        heard = {
-            daemon: leaders.intersection(report.hears) for daemon, report in self._reports.items()
-        }
-        self._edges = {
-            daemon: frozenset(
-                other.daemon
-                for other in heard[daemon]
-                if self._reports[daemon].leader in heard[other.daemon] and other.daemon != daemon
-            )
-            for daemon in self._reports
-        }
-        belied = self._belied(reachable(self._edges, self._me))
-        if belied:
-            self._edges = {
-                daemon: frozenset() if daemon in belied else others - belied
-                for daemon, others in self._edges.items()
-            }
-        reached = reachable(self._edges, self._me)
-        self._component = tuple(
-            self._reports[daemon] for daemon in self.leaders if daemon in reached
-        )
-        told = b"".join(ENTRY.pack(*one.leader, one.number) for one in self._component)
-        self._summary = int.from_bytes(blake2b(told, digest_size=8).digest(), "big") >> 1
-        return self._edges
+    def _join(self, leader: Member) -> None:
+        """Its edges anew: only its own can have changed."""
+        self._part(leader.daemon)
+        own = self._edges[leader.daemon] = set()
+        for other in self._hears[leader.daemon]:
+            known = self._reports.get(other.daemon)
+            if known is None or known.leader != other or other.daemon == leader.daemon:
+                continue
+            if leader in self._hears[other.daemon]:
+                own.add(other.daemon)
+                self._edges[other.daemon].add(leader.daemon)
+
+    def _part(self, daemon: DaemonId) -> None:
+        for other in self._edges.pop(daemon, ()):
+            self._edges[other].discard(daemon)
+        self._graph = self._component = self._summary = None
+
+    def _true_edges(self) -> Graph:
+        """Without leaders that are belied."""
+        if self._graph is None:
+            self._graph = self._edges
+            belied = self._belied(reachable(self._edges, self._me))
+            if belied:
+                self._graph = {
+                    daemon: set() if daemon in belied else others - belied
+                    for daemon, others in self._edges.items()
+                }
+        return self._graph
 
     def _belied(self, reached: Set[DaemonId]) -> frozenset[DaemonId]:
         """Leaders that name somebody as their follower who says of itself that it leads: what
@@ -148,5 +161,5 @@ class Reports:
         return frozenset(
             daemon
             for daemon in reached
-            if daemon != self._me and not leaders.isdisjoint(self._reports[daemon].party[1:])
+            if daemon != self._me and not leaders.isdisjoint(self._followers[daemon])
         )

@@ -14,14 +14,8 @@ class Routes:
 
     def __init__(self, configuration: Configuration, me: Member) -> None:
         self._me = me.daemon
-        self._leaders = [members[0].daemon for members in configuration.segments]
-        self._edges = configuration.edges
-        self._segment_of = {
-            member.daemon: at
-            for at, members in enumerate(configuration.segments)
-            for member in members
-        }
-        self._mine = SiteId(self._segment_of[me.daemon])
+        self._configuration = configuration
+        self._mine = SiteId(configuration.places[me])
         self._tree: Tree | None = None
         self._costs: dict[int, int] = {}
 
@@ -33,17 +27,19 @@ class Routes:
     def _draw(self) -> Tree:
         """Only when it is asked for: members speak with their leader and nobody else."""
         if self._tree is None:
-            overlay = overlay_of(len(self._leaders), self._edges)
+            configuration = self._configuration
+            overlay = overlay_of(len(configuration.segments), configuration.edges)
             self._tree = overlay.tree(self._mine)
             self._costs = {to: overlay.cost(self._mine, to) for to in self._tree.sites}
         return self._tree
 
     def route(self, to: DaemonId) -> tuple[DaemonId, ...]:
         """Who gets the packet, one after the other, and last whom it is for."""
-        segment = SiteId(self._segment_of.get(to, self._mine))
+        segment = SiteId(self._configuration.segment_at.get(to, self._mine))
         if segment == self._mine or segment not in self.costs():
             return (to,)
-        hops = [self._leaders[at] for at in self._draw().path(segment)]
+        segments = self._configuration.segments
+        hops = [segments[at][0].daemon for at in self._draw().path(segment)]
         if hops[0] == self._me:
             del hops[0]
         if hops[-1] != to:

@@ -4,7 +4,7 @@ from antiphon.core.effects import Broadcast, Word
 from antiphon.core.ids import NOBODY, Configuration, DaemonId, Member
 from antiphon.core.machine import Instant, Timers
 from antiphon.protocol.membership.pace import Pace
-from antiphon.protocol.membership.parties import Picture
+from antiphon.protocol.membership.parties import Hearing, Picture
 from antiphon.protocol.membership.peers import Peers
 from antiphon.protocol.membership.penalties import Penalties
 from antiphon.protocol.membership.settings import MembershipSettings
@@ -25,7 +25,8 @@ class Site:
         self.peers = Peers(settings.hear_us)
         self.penalties = Penalties(settings)
         self.pace = Pace(settings)
-        self.picture = Picture(me, {})
+        self._hearing = Hearing()
+        self.picture = Picture(me, {}, self._hearing)
 
     @property
     def leading(self) -> bool:
@@ -33,11 +34,10 @@ class Site:
 
     def counted(self, now: Instant) -> dict[Member, Hello]:
         """The last Hello of everybody who is heard and not left out."""
-        return {
-            member: hello
-            for member, hello in self.peers.hellos(now).items()
-            if not self.penalties.excludes(now, member.daemon)
-        }
+        hellos = self.peers.hellos(now)
+        for daemon in self.penalties.excluded(now):
+            hellos = {member: hello for member, hello in hellos.items() if member[0] != daemon}
+        return hellos
 
     def join_accusation(self, now: Instant, hello: Hello, installed: Configuration) -> None:
         """All leave out the one that blocks the window; a single word against it would
@@ -51,7 +51,7 @@ class Site:
         """The picture anew, and from what it was drawn."""
         hellos = self.counted(now)
         before = self.picture.shape
-        self.picture = Picture(self._me, hellos)
+        self.picture = Picture(self._me, hellos, self._hearing)
         if before != self.picture.shape:
             self.pace.changed_at = now
             self.hello_by(now)
@@ -76,8 +76,8 @@ class Site:
         epoch: int,
     ) -> Word:
         hellos = self.counted(now)
-        ring = installed.segment_of(self._me)
-        alert = not operational or any(who not in ring for who in hellos)
+        ring = installed.places.get(self._me)
+        alert = not operational or any(installed.places.get(who) != ring for who in hellos)
         calm = operational and self.pace.calm(now)
         hello = Hello(
             installed.id,
@@ -86,7 +86,7 @@ class Site:
             trouble,
             accused,
             epoch,
-            tuple(sorted(hellos)),
+            tuple(hellos),
             tuple(member.daemon for member in self.picture.clique),
         )
         self._timers.clear(HELLO)

@@ -42,7 +42,7 @@ def regrouping(parts: Parts, installed: Configuration, edges: Edges) -> list[tup
     before = {members[0].daemon for members in installed.segments}
     for members in parts:
         leader = members[0].daemon
-        if leader not in before and leader in installed.daemons:
+        if leader not in before and leader in installed.segment_at:
             found.append(("regrouped", f"{leader} leads a segment"))
     after = {members[0].daemon for members in parts}
     staying = {member.daemon for members in parts for member in members}

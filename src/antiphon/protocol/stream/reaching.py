@@ -14,9 +14,7 @@ class Reaching:
         self._mine = mine
         self._count = len(segments)
         self._everywhere = (1 << len(segments)) - 1
-        self._segment_of = {
-            member.daemon: at for at, members in enumerate(segments) for member in members
-        }
+        self._segment_of = configuration.segment_at
         self._of_group: dict[GroupName, int] = {}
         self._sent: dict[int, list[int]] = {}
         """Per session: its last bundle for each segment."""

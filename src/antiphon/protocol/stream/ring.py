@@ -66,7 +66,7 @@ class Ring:
         self.configuration = configuration
         self.timers = Timers()
         segments = configuration.segments
-        self._segment = next(at for at, members in enumerate(segments) if me in members)
+        self._segment = configuration.places[me]
         self.delivery = Delivery(len(segments), self._segment)
         self.settled = False
         self._me = me
