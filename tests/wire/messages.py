@@ -255,8 +255,10 @@ WAYS = (1, ((0, 70_000), (2, 5)), (Reach(0, 8, 6), Reach(1, 7, 6)))
 DATA = RecoveryData(CONFIG, BASE, OTHER, 4, 5, 6, 4, False, True, PLACE, *WAYS, 1, 3, b"fragment")
 VIEW = ViewId(BASE, 12, 0xFEDCBA9876543210)
 GROUP_STATE = GroupState(
+    ((1, 2), (4, 70_000)),
     (
         SessionState(
+            ME.daemon,
             1,
             "anna",
             (
@@ -264,8 +266,8 @@ GROUP_STATE = GroupState(
                 GroupStanding("beta", ViewId(CONFIG, 3, 0), 7, 1),
             ),
         ),
-        SessionState(2, "bert", ()),
-    )
+        SessionState(OTHER.daemon, 2, "bert", ()),
+    ),
 )
 
 WHOLE = Piece(LAST, Service.AGREED, 1, 10, 2, 0, b"whole", 9, 12, 8, 7, 6, 5)

@@ -327,7 +327,7 @@ class LinkDead(Word):
 class SubmitState(Word):
     """groups -> stream: my part of the group state for the new configuration, before all else."""
 
-    body: bytes
+    bodies: tuple[bytes, ...]
 
 
 class Forget(Word):

@@ -111,6 +111,11 @@ class Configuration:
     def segment_at(self) -> dict[DaemonId, int]:
         return {member.daemon: at for member, at in self.places.items()}
 
+    @cached_property
+    def ranks(self) -> dict[DaemonId, int]:
+        """Of each daemon: its place among the members, counted from 1."""
+        return {member.daemon: place for place, member in enumerate(self.members, 1)}
+
     def segment_of(self, member: Member) -> tuple[Member, ...]:
         """The ring a member is in; empty for a stranger."""
         at = self.places.get(member)

@@ -335,13 +335,17 @@ class GroupStanding(NamedTuple):
 
 
 class SessionState(Control):
+    daemon: SomeDaemon
     session: U32
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
     groups: Annotated[tuple[GroupStanding, ...], msgspec.Meta(max_length=GROUPS_MAX)]
 
 
 class GroupState(Control, tag=4):
-    """All sessions of one daemon, their groups and the last view of each."""
+    """All sessions of some daemons, their groups and the last view of each."""
+
+    members: Runs
+    """Whom it speaks for: places in the list of all members of the configuration."""
 
     sessions: Annotated[tuple[SessionState, ...], msgspec.Meta(max_length=SESSIONS_MAX)]
 
@@ -505,7 +509,10 @@ def pack_group_change(change: GroupChange) -> bytes:
 
 
 def read_group_change(body: bytes) -> GroupChange:
-    return _canonical(_group_decoder, body)
+    change = _canonical(_group_decoder, body)
+    if isinstance(change, GroupState):
+        _check_runs(change.members)
+    return change
 
 
 def pack_intent(intent: Intent) -> bytes:

@@ -77,7 +77,9 @@ def test_names_up_to_the_limit_are_understood(name: str) -> None:
 
 def test_the_state_of_many_groups_is_understood() -> None:
     groups = tuple(GroupStanding(f"g{number}", VIEW, 1, 1) for number in range(GROUPS_MAX // 64))
-    state = GroupState((SessionState(1, "anna", groups), SessionState(2, "bert", ())))
+    state = GroupState(
+        ((1, 2),), (SessionState(1, 1, "anna", groups), SessionState(2, 2, "bert", ()))
+    )
     assert read_group_change(pack_group_change(state)) == state
 
 
@@ -104,7 +106,7 @@ def test_tables_are_remembered_and_not_too_many_of_them() -> None:
 @pytest.mark.parametrize("name", ["", "g" * 256, "g" * 100_000])
 def test_a_group_state_names_groups_within_the_limit(name: str) -> None:
     """SP-234: as in every other message."""
-    state = GroupState((SessionState(1, "anna", (GroupStanding(name, VIEW, 1, 1),)),))
+    state = GroupState(((1, 1),), (SessionState(1, 1, "anna", (GroupStanding(name, VIEW, 1, 1),)),))
     with pytest.raises(DecodeError):
         read_group_change(pack_group_change(state))
 

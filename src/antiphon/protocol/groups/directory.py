@@ -1,8 +1,18 @@
 """Who is in which group: pure bookkeeping, the same at every daemon of a configuration."""
 
-from antiphon.core.ids import ConfigId, GroupName, Member, SessionId, ViewId
+from collections.abc import Mapping
+
+from antiphon.core.ids import ConfigId, DaemonId, GroupName, Member, SessionId, ViewId
+from antiphon.core.ranges import RangeSet
+from antiphon.protocol.groups.exchange import Told
 from antiphon.protocol.groups.views import Group, cut_view_id
 from antiphon.wire.control import GroupStanding, GroupState, SessionState
+
+STANDINGS_MAX = 1024
+"""A state is closed when the next daemon would bring it above so many memberships."""
+
+Ranks = Mapping[DaemonId, int]
+"""Places of daemons in the list of members, counted from 1."""
 
 
 class Directory:
@@ -73,23 +83,35 @@ class Directory:
             for session in self.groups[name].members:
                 self._of_session.setdefault(session, {})[name] = None
 
-    def state_of(self, member: Member) -> GroupState:
-        """What this daemon tells the others of its own sessions."""
-        sessions = []
+    def states_of(self, family: tuple[Member, ...], ranks: Ranks) -> list[GroupState]:
+        """What is told of the sessions of these daemons: each state of whole daemons, and of no
+        more than must be."""
+        by_daemon: dict[DaemonId, list[SessionState]] = {}
         for session in sorted(self._of_session):
-            if session[:2] != member:
-                continue
             groups = self.groups_of(session)
             label = self.groups[groups[0]].members[session]
-            sessions.append(SessionState(session.number, label, tuple(map(self._standing, groups))))
-        return GroupState(tuple(sessions))
+            standings = tuple(map(self._standing, groups))
+            state = SessionState(session.daemon, session.number, label, standings)
+            by_daemon.setdefault(session.daemon, []).append(state)
+        states: list[GroupState] = []
+        places, sessions, standing = RangeSet(), list[SessionState](), 0
+        for member in family:
+            own = by_daemon.get(member.daemon, [])
+            standing += sum(len(session.groups) for session in own)
+            if places and standing > STANDINGS_MAX:
+                states.append(GroupState(tuple(places.runs()), tuple(sessions)))
+                places, sessions = RangeSet(), []
+                standing = sum(len(session.groups) for session in own)
+            places.add(ranks[member.daemon])
+            sessions += own
+        return [*states, GroupState(tuple(places.runs()), tuple(sessions))]
 
     def _standing(self, name: GroupName) -> GroupStanding:
         group = self.groups[name]
         return GroupStanding(name, group.view, group.era, group.index)
 
     def merge(
-        self, states: dict[Member, GroupState], view: ViewId
+        self, told: Told, view: ViewId
     ) -> list[tuple[GroupName, Group, dict[SessionId, ViewId]]]:
         """Put everybody's sessions together: (group, joint group, last view of each member)
         per group whose members come from several views. Members that all come from one view
@@ -97,14 +119,12 @@ class Directory:
         members: dict[GroupName, dict[SessionId, str]] = {}
         last_views: dict[GroupName, dict[SessionId, ViewId]] = {}
         standings: dict[GroupName, GroupStanding] = {}
-        for daemon in sorted(states):
-            for told in states[daemon].sessions:
-                session = SessionId(daemon.daemon, daemon.incarnation, told.session)
-                for standing in told.groups:
-                    name = standing.group
-                    members.setdefault(name, {})[session] = told.name
-                    last_views.setdefault(name, {})[session] = standing.view
-                    standings[name] = standing
+        for session in sorted(told):
+            for standing in told[session].groups:
+                name = standing.group
+                members.setdefault(name, {})[session] = told[session].name
+                last_views.setdefault(name, {})[session] = standing.view
+                standings[name] = standing
         changed = []
         joint: dict[GroupName, Group] = {}
         for name in sorted(members):

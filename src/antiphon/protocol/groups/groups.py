@@ -7,10 +7,11 @@
          +----------------------------------------------------------+
 
 States   SETTLED   every daemon of the configuration has the same directory
-         EXCHANGE  each tells its own sessions; the last to be delivered is the joint
-                   position, where groups that grow get one view. Clients' bundles, joins
-                   and leaves wait meanwhile; so a message is sent in the view that its
-                   daemon has delivered, and nobody delivers it in another (D2, D7).
+         EXCHANGE  sessions are told, by one for all with the same directory; the last to be
+                   delivered is the joint position, where groups that grow get one view.
+                   Clients' bundles, joins and leaves wait meanwhile; so a message is sent in
+                   the view that its daemon has delivered, and nobody delivers it in another
+                   (D2, D7).
 Timers   none
 After    docs/protocols/groups.md
 """
@@ -58,6 +59,7 @@ from antiphon.core.machine import NEVER, Instant, Wakeup
 from antiphon.core.service import Service
 from antiphon.core.trace import Cause, Kind, Level
 from antiphon.protocol.groups.directory import Directory
+from antiphon.protocol.groups.exchange import Exchange, family_of
 from antiphon.protocol.groups.records import GroupRecords
 from antiphon.protocol.groups.views import Group
 from antiphon.wire.body import Body, Table, names_in, read_body
@@ -108,8 +110,10 @@ class Groups:
         self._private: dict[GroupName, int] = {}
         self._routes: dict[Table, Route] = {}
         self.state = State.SETTLED
-        self._states: dict[Member, GroupState] = {}
-        """In EXCHANGE: what the daemons of the configuration have told so far."""
+        self._family: tuple[Member, ...] = (me,)
+        """In EXCHANGE: who has the same directory as I."""
+
+        self._exchange = Exchange(self._configuration)
 
         self._last_change = 0
         """Position of the last group change delivered in this configuration."""
@@ -225,6 +229,8 @@ class Groups:
         view = ViewId(self._configuration.id, bundle.position, lineage)
         try:
             change = read_group_change(bundle.body)
+            if isinstance(change, GroupState):
+                return self._take_state(now, change, view)
         except DecodeError as error:
             return [self._records.drop(now, bundle.sender.daemon, error)]
         sender = bundle.sender
@@ -241,8 +247,6 @@ class Groups:
                 for group in self._directory.groups_of(session):
                     effects += self._leave(now, session, group, view, Cause.DISCONNECT)
                 return [*effects, Forget(number)] if sender == self._me else effects
-            case GroupState():
-                return self._take_state(now, sender, change, view)
 
     def _join(
         self, now: Instant, session: SessionId, name: str, group: GroupName, view: ViewId
@@ -288,15 +292,12 @@ class Groups:
         effects += self._signal_if_torn(now, group, after)
         return effects + self._tell_daemons(group, after)
 
-    def _take_state(
-        self, now: Instant, sender: Member, state: GroupState, view: ViewId
-    ) -> list[Word]:
+    def _take_state(self, now: Instant, state: GroupState, view: ViewId) -> list[Word]:
         """The last one makes the joint directory."""
-        self._states[sender] = state
-        if self.state == State.SETTLED or len(self._states) < len(self._configuration.members):
+        if self.state == State.SETTLED or not self._exchange.take(state):
             return []
         effects: list[Word] = []
-        for name, group, last_views in self._directory.merge(self._states, view):
+        for name, group, last_views in self._directory.merge(self._exchange.sessions, view):
             moved = _sets(group, last_views)
             for local in self._local(group):
                 old = last_views[local.id]
@@ -443,7 +444,7 @@ class Groups:
         self.evidence = installed.evidence
         self._last_change = 0
         self._coming = None
-        self._states.clear()
+        self._exchange = Exchange(installed.configuration)
         self._routes.clear()
         effects: list[Word] = [self._records.install(now, installed)]
         config = installed.configuration.id
@@ -459,9 +460,16 @@ class Groups:
             for name, group in self._directory.groups.items():
                 effects += self._tell_daemons(name, group)
             return [*effects, Settled(config)]
+        settled = self.state == State.SETTLED
+        self._family = family_of(self._family, installed.together, settled)
         self.state = State.EXCHANGE
-        body = pack_group_change(self._directory.state_of(self._me))
-        return [*effects, SubmitState(body)]
+        if self._family[0] == self._me:
+            effects.append(self._tell_family())
+        return effects
+
+    def _tell_family(self) -> Word:
+        states = self._directory.states_of(self._family, self._configuration.ranks)
+        return SubmitState(tuple(map(pack_group_change, states)))
 
     # Looking up.
 

@@ -145,11 +145,11 @@ class Outbox:
             self._take_turn(queue)
         queue.bundles.append(bundle)
 
-    def put_state(self, bundle: Bundle) -> None:
-        """Group state of this daemon for the new configuration; goes before everything. It
-        is numbered on leaving: an unsent one is replaced at the next configuration."""
+    def put_state(self, *bundles: Bundle) -> None:
+        """Group state that this daemon tells in the new configuration; goes before everything.
+        It is numbered on leaving: an unsent one is replaced at the next configuration."""
         self._state = Queue(OWN_SESSION, 0)
-        self._state.bundles.append(bundle)
+        self._state.bundles.extend(bundles)
 
     def state_waiting(self) -> bool:
         return self._state is not None
@@ -275,10 +275,10 @@ class Outbox:
         self._large_under_way -= queue.sent_pieces > 1
         queue.bundles.popleft()
         queue.sent_bytes = queue.sent_pieces = 0
-        if queue is self._state:
-            self._state = None
-        elif queue.bundles:
+        if queue.bundles:
             self._rotate(queue)
+        elif queue is self._state:
+            self._state = None
         else:
             del self._queues[queue.session]
             self._turns[queue.priority].remove(queue)

@@ -114,8 +114,8 @@ class Stream:
             case Submit(bundle, priority):
                 self._outbox.push(bundle, priority)
                 return self._work(now)
-            case SubmitState(body):
-                self._outbox.put_state(self._state_bundle(body))
+            case SubmitState(bodies):
+                self._outbox.put_state(*map(self._state_bundle, bodies))
                 return self._work(now)
             case Settled(config):
                 return self._settle(now, config)

@@ -9,7 +9,7 @@ from antiphon.protocol.node import Node
 from antiphon.protocol.stream.ring import Ring
 from antiphon.sim.mutants.planting import mutants_of, on_ring, swap
 from antiphon.wire.body import read_body
-from antiphon.wire.control import GroupState, pack_group_change
+from antiphon.wire.control import GroupState, pack_group_change, read_group_change
 
 
 def sent_before_joint_view(node: Node) -> None:
@@ -204,17 +204,18 @@ def views_one_message_late(node: Node) -> None:
 
 
 def state_not_told(node: Node) -> None:
-    """After a merge a daemon does not tell the others which sessions it has."""
+    """After a merge nobody is told which sessions a family has."""
     groups = node.groups
 
-    def install(original: Any, now: int, installed: Any) -> Any:
-        effects = original(now, installed)
-        for effect in effects:
-            if isinstance(effect, SubmitState):
-                effect.body = pack_group_change(GroupState(()))
-        return effects
+    def tell_family(original: Any) -> Any:
+        told = original()
+        states = map(read_group_change, told.bodies)
+        silent = [
+            GroupState(state.members, ()) for state in states if isinstance(state, GroupState)
+        ]
+        return SubmitState(tuple(map(pack_group_change, silent)))
 
-    swap(groups, "_install", install)
+    swap(groups, "_tell_family", tell_family)
 
 
 MUTANTS = mutants_of(

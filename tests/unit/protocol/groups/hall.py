@@ -43,15 +43,18 @@ class Daemon:
         """(session, what it was told), in order."""
 
         self.waiting: list[Bundle] = []
-        self.state: Bundle | None = None
+        self.states: list[Bundle] = []
 
     def tell(self, event: Word) -> None:
         for effect in self.groups.handle(0, event):
             match effect:
                 case Submit(bundle):
                     self.waiting.append(bundle)
-                case SubmitState(body):
-                    self.state = Bundle(self.member, 0, 1, 1, Service.AGREED, body, control=True)
+                case SubmitState(bodies):
+                    self.states = [
+                        Bundle(self.member, 0, number, 1, Service.AGREED, body, control=True)
+                        for number, body in enumerate(bodies, 1)
+                    ]
                 case Tell(session, news):
                     self.news.append((session, news))
                 case Settled(config):
@@ -143,8 +146,8 @@ class Hall:
 
     def _deliver_state(self, number: int) -> None:
         daemon = self.daemons[number]
-        if daemon.state is not None:
-            bundle, daemon.state = daemon.state, None
+        states, daemon.states = daemon.states, []
+        for bundle in states:
             self.deliver(bundle, daemon.config)
 
     def order(self) -> None:

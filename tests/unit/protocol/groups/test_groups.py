@@ -403,7 +403,7 @@ def test_where_nobody_is_new_nothing_is_exchanged() -> None:
         base, config = daemon.config, ConfigId(50, *member(1), 1)
         daemon.config, daemon.settled = config, False
         daemon.tell(Installed(Configuration(config, coming), base, coming, ""))
-        assert daemon.settled and daemon.state is None
+        assert daemon.settled and not daemon.states
 
 
 def test_what_is_asked_during_the_exchange_waits_for_its_end() -> None:

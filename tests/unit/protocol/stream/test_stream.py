@@ -413,7 +413,7 @@ def test_tokens_hurries_and_deadlines_of_the_ring_pass_through() -> None:
 def test_group_state_goes_before_everything() -> None:
     machine = Machine()
     machine.tell(Submit(Bundle(machine.me, 1, 1, 1, Service.AGREED, BODY)))
-    machine.tell(SubmitState(b"state"))
+    machine.tell(SubmitState((b"state",)))
     machine.now += 10
     effects = machine.tell(HeardToken(member(1), OLD, Token(2)))
     assert [(one.bundle.session, one.bundle.body) for one in effects if isinstance(one, Delivered)][

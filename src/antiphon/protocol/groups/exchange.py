@@ -1,0 +1,52 @@
+"""After an install: who has been spoken for, and with which sessions.
+
+Those who have the same directory are a family, and the lowest of it tells it for all of them
+(docs/protocols/groups.md). All of a family know the same family.
+"""
+
+from antiphon.core.errors import DecodeError
+from antiphon.core.ids import Configuration, Member, SessionId
+from antiphon.core.ranges import RangeSet
+from antiphon.wire.control import GroupState, SessionState
+
+Told = dict[SessionId, SessionState]
+
+
+class Exchange:
+    """What was told in one configuration."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._configuration = configuration
+        self._missing = RangeSet([(1, len(configuration.members))])
+        """Places of members that nobody has spoken for."""
+
+        self.sessions: Told = {}
+
+    def take(self, state: GroupState) -> bool:
+        """True when this was the last one."""
+        members, places = self._configuration.members, self._configuration.ranks
+        spoken_for = RangeSet(state.members)
+        left = self._missing.copy()
+        for first, last in spoken_for.runs():
+            left.remove_run(first, last)
+        if len(left) + len(spoken_for) != len(self._missing) or not spoken_for:
+            raise DecodeError("bad_state", "of others than those who are still to be told of")
+        told: Told = {}
+        for session in state.sessions:
+            place = places.get(session.daemon, 0)
+            if place not in spoken_for:
+                raise DecodeError("bad_state", f"a session of {session.daemon}")
+            told[SessionId(*members[place - 1], session.session)] = session
+        self.sessions.update(told)
+        self._missing = left
+        return not left
+
+
+def family_of(
+    family: tuple[Member, ...], together: tuple[Member, ...], settled: bool
+) -> tuple[Member, ...]:
+    """Who has the same directory as I, after an install."""
+    if settled:
+        return together
+    coming = frozenset(together)
+    return tuple(member for member in family if member in coming)
