@@ -14,6 +14,7 @@ from antiphon.core.ids import ConfigId, DaemonId, Incarnation, Member, ViewId
 from antiphon.core.service import Service
 from antiphon.wire.body import pack_body, read_body
 from antiphon.wire.control import (
+    Chunk,
     Commit,
     Digest,
     EndSession,
@@ -312,6 +313,7 @@ EXAMPLES = (
     control("greeting", Greeting(ME.daemon, 0xFEDCBA9876543210, ((ME, 70_000), (OTHER, 1)))),
     control("site_report", SITE_REPORT),
     control("relayed", Relayed((ME.daemon, OTHER.daemon), encode_control(Ready(CONFIG)))),
+    control("chunk", Chunk(0xFEDCBA9876543210, 1, 3, b"a part of a packet")),
     change("join_group", JoinGroup(1, "anna", "alpha")),
     change("leave_group", LeaveGroup(70_000, "βeta")),
     change("end_session", EndSession(300)),

@@ -58,6 +58,7 @@ from antiphon.core.errors import DecodeError
 from antiphon.core.ids import DaemonId, Member
 from antiphon.core.machine import NEVER, WAKEUP, Instant, Machine, Wakeup
 from antiphon.core.trace import Kind, Record
+from antiphon.protocol.chunks import Chunks, cut
 from antiphon.protocol.groups.groups import Groups
 from antiphon.protocol.links.edges import Edges
 from antiphon.protocol.links.links import Links
@@ -67,7 +68,7 @@ from antiphon.protocol.presets import NodeSettings
 from antiphon.protocol.sessions.sessions import Sessions
 from antiphon.protocol.sessions.settings import STRONG
 from antiphon.protocol.stream.stream import Stream
-from antiphon.wire.control import PacketMessage, Relayed, read_control
+from antiphon.wire.control import Chunk, PacketMessage, Relayed, read_control
 from antiphon.wire.heard import Heard, HeardLink, HeardPacket, HeardToken
 from antiphon.wire.link import read_link_packet
 from antiphon.wire.packet import HEADER_BYTES, TAG_AT, Envelope, Tag, open_header
@@ -88,11 +89,17 @@ STREAM_TAGS = (Tag.HURRY, Tag.RECOVERY_REQUEST, Tag.RECOVERY_DATA)
 ROUTED_TAGS = frozenset(
     {
         *(Tag.PROPOSE, Tag.SITE_STATE, Tag.DIGEST, Tag.SITE_READY, Tag.COMMIT),
-        *(Tag.RECOVERY_REQUEST, Tag.RECOVERY_DATA),
+        *(Tag.RECOVERY_REQUEST, Tag.RECOVERY_DATA, Tag.CHUNK),
     }
 )
 """What members of different segments say to each other, wherever the other is. Leaders greet
 each other directly or not at all: that is how they know."""
+
+CHUNKED_TAGS = frozenset({Tag.PROPOSE, Tag.STATE, Tag.SITE_STATE, Tag.DIGEST})
+"""What grows with members, segments or holes beyond a datagram."""
+
+HANDLED_TAGS = ROUTED_TAGS | CHUNKED_TAGS
+"""What does not simply leave."""
 
 
 @lru_cache(maxsize=4)
@@ -117,6 +124,7 @@ class Node:
         self._daemons = _set_of(settings.daemons)
         envelope = Envelope(settings.cluster, me)
         self._envelope = envelope
+        self._chunks = Chunks()
         self.membership = Membership(
             me, settings.membership, envelope, rng, settings.sites, settings.weights
         )
@@ -194,6 +202,11 @@ class Node:
                 tag, sender = self._open_header(packet)
                 if tag not in ROUTED_TAGS:
                     raise DecodeError("not_relayed", str(tag))
+            if tag == Tag.CHUNK:
+                whole = self._open_chunk(sender, packet)
+                if whole is None:
+                    return []
+                tag, packet = whole[TAG_AT], whole
             machine, event = self._open(tag, sender, packet)
         except DecodeError as error:
             return [self._refused(now, error)]
@@ -213,6 +226,18 @@ class Node:
         if relayed.route[0] != self.me.daemon or not self._daemons.issuperset(relayed.route):
             raise DecodeError("bad_route", str(relayed.route))
         return relayed
+
+    def _open_chunk(self, sender: Member, packet: bytes) -> bytes | None:
+        """The packet it belongs to, once all of it is here."""
+        chunk = self._read(Tag.CHUNK, packet)
+        assert isinstance(chunk, Chunk)
+        whole = self._chunks.add(sender, chunk)
+        if whole is None:
+            return None
+        tag, author = self._open_header(whole)
+        if author != sender or tag not in CHUNKED_TAGS:
+            raise DecodeError("bad_chunk", str(tag))
+        return whole
 
     def _open(self, tag: int, sender: Member, packet: bytes) -> tuple[Machine, Word]:
         if tag == Tag.TOKEN:
@@ -254,7 +279,8 @@ class Node:
                 waiting.append((machine, effect))
             elif isinstance(effect, Ask):
                 waiting.append((self._profiles[effect.profile], effect))
-            elif type(effect) is Send and effect.packet[TAG_AT] in ROUTED_TAGS:
-                leaving.append(self.membership.address(effect))
+            elif type(effect) is Send and effect.packet[TAG_AT] in HANDLED_TAGS:
+                for packet in cut(self._envelope, effect.packet):
+                    leaving.append(self.membership.address(Send(effect.to, packet)))
             else:
                 leaving.append(effect)

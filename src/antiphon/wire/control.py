@@ -31,6 +31,8 @@ HOPS_MAX = 32
 RUNS_MAX = 4096
 RUNS_TOTAL_MAX = 1 << 20
 EVIDENCE_BYTES_MAX = 2048
+CHUNKS_MAX = 128
+CHUNK_BYTES_MAX = 32_768
 SESSIONS_MAX = 65_536
 GROUPS_MAX = 65_536
 
@@ -267,6 +269,17 @@ class Relayed(Control):
     packet: Annotated[bytes, msgspec.Meta(max_length=PACKET_BYTES_MAX)]
 
 
+class Chunk(Control):
+    """A part of a packet that is too large for one datagram."""
+
+    name: U64
+    """Of the packet, from its bytes: one that is said again has the same."""
+
+    index: U32
+    count: Annotated[int, msgspec.Meta(ge=2, le=CHUNKS_MAX)]
+    data: Annotated[bytes, msgspec.Meta(min_length=1, max_length=CHUNK_BYTES_MAX)]
+
+
 PacketMessage = (
     Hurry
     | Hello
@@ -283,6 +296,7 @@ PacketMessage = (
     | Greeting
     | SiteReport
     | Relayed
+    | Chunk
 )
 
 TAGS: dict[type[Control], Tag] = {
@@ -301,6 +315,7 @@ TAGS: dict[type[Control], Tag] = {
     Greeting: Tag.GREETING,
     SiteReport: Tag.SITE_REPORT,
     Relayed: Tag.RELAYED,
+    Chunk: Tag.CHUNK,
 }
 
 
@@ -421,6 +436,9 @@ def _check(message: PacketMessage) -> None:
         case Relayed(route=route):
             if len(set(route)) < len(route):
                 raise DecodeError("bad_field", "a route goes nowhere twice")
+        case Chunk(index=index, count=count):
+            if index >= count:
+                raise DecodeError("bad_field", "a chunk outside of its packet")
         case _:
             pass
 

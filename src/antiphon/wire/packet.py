@@ -52,6 +52,7 @@ class Tag(IntEnum):
     GREETING = 27
     SITE_REPORT = 28
     RELAYED = 29
+    CHUNK = 30
 
 
 class Envelope:

@@ -53,7 +53,9 @@ def test_an_unsettled_one_makes_no_family_larger() -> None:
     assert family_of(MEMBERS[1:3], (*MEMBERS[:2], MEMBERS[3]), settled=False) == MEMBERS[1:2]
 
 
-def test_one_tells_for_all_that_come_from_one_configuration() -> None:
+def test_one_tells_for_all_that_come_from_one_configuration(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """SP-16, D5: two states when one comes to three, and all have one directory."""
     hall = Hall(4)
     hall.install(1, 2, 3)
@@ -68,7 +70,7 @@ def test_one_tells_for_all_that_come_from_one_configuration() -> None:
         told.extend([number] * len(hall.daemons[number].states))
         deliver(number)
 
-    hall._deliver_state = count  # type: ignore[method-assign]
+    monkeypatch.setattr(hall, "_deliver_state", count)
     hall.install(1, 2, 3, 4, together=((1, 2, 3),))
     assert told == [1, 4]
     for number in (21, 31, 41):
