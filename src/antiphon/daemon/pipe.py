@@ -81,8 +81,14 @@ class Pipe:
         return self.stream.feed(data)
 
     def pour(self, packet: bytes) -> None:
+        self._take_reply()  # it was sealed before
         self._told -= len(packet)
         self._queue(self.stream.seal(packet))
+
+    def _take_reply(self) -> None:
+        if self.stream.reply:
+            self._queue(self.stream.reply)
+            self.stream.reply = b""
 
     def _queue(self, data: bytes) -> None:
         self._waiting.append(data)
@@ -90,9 +96,7 @@ class Pipe:
 
     def write(self) -> None:
         """What the kernel takes."""
-        if self.stream.reply:
-            self._queue(self.stream.reply)
-            self.stream.reply = b""
+        self._take_reply()
         while self._waiting and not self.connecting:
             data = self._next()
             try:

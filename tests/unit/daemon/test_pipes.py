@@ -106,6 +106,26 @@ def test_what_is_poured_comes_out_in_order(sealed: bool) -> None:
     couple.close()
 
 
+@pytest.mark.parametrize("sealed", [True, False])
+def test_what_is_poured_at_once_comes_behind_the_proof(sealed: bool) -> None:
+    """A node answers the news of a connection before anything more is written."""
+    couple = Couple(seal_of(A), seal_of(B)) if sealed else Couple(Plain(), Plain())
+    one, two = couple.places
+    flush, one.pipes.flush = one.pipes.flush, lambda: None
+    one.pipes.dial(B.daemon)
+    flush()
+    while not one.heard:
+        for place in couple.places:
+            place.turn()
+        if not one.heard:
+            flush()
+    one.pipes.pour(B.daemon, packet_of(A))
+    one.pipes.flush = flush
+    couple.until(lambda: two.came() == [packet_of(A)])
+    assert not two.refused
+    couple.close()
+
+
 def test_a_reset_is_told_to_both_after_all_that_came(couple: Couple) -> None:
     one, two = couple.join()
     two.pipes.pour(A.daemon, packet_of(B))
