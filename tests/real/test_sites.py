@@ -6,16 +6,14 @@ from pathlib import Path
 import antiphon
 from antiphon import Service
 from antiphon.tools.cluster import LocalCluster
-from tests.real.stage import drops, edit, messages, run, together
+from tests.real.stage import drops, messages, run, together
 
-FAR = ("three", "four")
+FAR = ("two", "four")
+"""Daemons are given to the sites in turn."""
 
 
 def two_sites(directory: Path) -> LocalCluster:
-    cluster = LocalCluster(4, directory)
-    for name in FAR:
-        edit(cluster, f'name = "{name}"\n', f'name = "{name}"\nsite = "far"\n')
-    return cluster
+    return LocalCluster(4, directory, sites=2)
 
 
 def test_sites_share_one_order(tmp_path: Path) -> None:

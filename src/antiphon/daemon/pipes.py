@@ -140,6 +140,8 @@ class Pipes:
 
     def flush(self) -> None:
         """Write what waits; who gets room again is told in the next turn."""
+        if not self._dirty:
+            return
         dirty, self._dirty = self._dirty, {}
         for pipe in dirty.values():
             self._try_to_write(pipe)

@@ -82,6 +82,7 @@ class Queries:
             "sessions": len(driver.clients),
             "groups": len(node.groups.group_names()),
             "network": dict(driver.datagrams.counts),
+            "pipes": dict(driver.pipes.counts),
             "offload": {
                 "segmentation": driver.datagrams.segmentation,
                 "coalescing": driver.datagrams.coalescing,
