@@ -3,7 +3,7 @@
 
 PY := .venv/bin/python
 ANTIPHON := $(PY) -m antiphon
-PYTEST := $(PY) -m pytest -n 2
+PYTEST := $(PY) -m pytest -n 2 --dist loadgroup
 SEED ?= 7
 
 # What `make check` tests; kept under two minutes. `make test` takes all of tests/.
@@ -54,4 +54,4 @@ style: environment
 	$(PY) -m mypy --strict src
 
 environment:
-	@scripts/bootstrap dev
+	@scripts/bootstrap dev spark

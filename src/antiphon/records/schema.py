@@ -132,6 +132,11 @@ def rows_to_batch(rows: Sequence[Record], heading: Heading) -> Batch:
     return pa.RecordBatch.from_arrays([arrays[name] for name in schema.names], schema=schema)
 
 
+def default_column(name: str, count: int) -> Array:
+    """For rows whose writer did not know the column yet."""
+    return _column([DEFAULTS[name]] * count, COLUMNS[name])
+
+
 def _column(values: list[Any], shape: Shape) -> Array:
     pa = load()
     if isinstance(shape, str):

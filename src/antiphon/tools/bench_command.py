@@ -22,6 +22,7 @@ from antiphon.tools.bench.target import Target, own_daemons, running_daemons
 from antiphon.tools.bench.traffic import Figures, Say, run_traffic
 from antiphon.tools.bench.verify import run_verify
 from antiphon.tools.bench.wan.command import wan
+from antiphon.tools.tables import figures_table
 
 SERVICES = [service.name.lower() for service in Service]
 DAEMONS = click.option(
@@ -262,7 +263,7 @@ def _outcome(as_json: bool) -> Iterator[tuple[Say, Callable[[Figures], None]]]:
 
     def show(found: Figures) -> None:
         if not as_json:
-            Console(highlight=False).print(_table(found))
+            Console(highlight=False).print(figures_table(found))
         click.echo(msgspec.json.encode(found).decode())
 
     try:
@@ -273,16 +274,6 @@ def _outcome(as_json: bool) -> Iterator[tuple[Say, Callable[[Figures], None]]]:
         sys.exit(1)
     except AntiphonError as error:
         raise click.UsageError(str(error)) from None
-
-
-def _table(found: Figures) -> Table:
-    table = Table(box=box.SIMPLE, show_header=False)
-    table.add_column()
-    table.add_column(justify="right")
-    for name, value in found.items():
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        table.add_row(name.replace("_", " "), f"{value:,}" if number else str(value))
-    return table
 
 
 def _orders(lines: list[Line]) -> Table:

@@ -58,6 +58,9 @@ COMMANDS = {
         "completion_command", "completion", "Print what makes a shell complete.", SET_UP
     ),
     "records": _ours("records_command", "records", "Show and judge what was recorded.", PROVE),
+    "pipeline": _ours(
+        "pipeline_command", "pipeline", "Tables, verdicts and figures, on Spark.", PROVE
+    ),
     "sim": _ours("sim_command", "sim", "Run simulated groups under faults; judge them.", PROVE),
     "fuzz": _ours(
         "fuzz_command", "fuzz", "Feed mutated bytes to every decoder and to nodes.", PROVE

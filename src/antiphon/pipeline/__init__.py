@@ -1,0 +1,1 @@
+"""Jobs on Spark over what runs have recorded (docs/guide/pipeline.md)."""

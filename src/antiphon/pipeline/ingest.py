@@ -1,0 +1,191 @@
+"""`ingest`: record files to tables, as often as one likes.
+
+    records/run=…/part=…   rows of segments, each part written by one ingest
+    open/run=…             rows of journals: segments in hand, replaced by every ingest
+    segments/…             what became of each file, one row each
+
+A segment is taken once, however often and late its file is met. A part is named by the segments
+in it, and counts when the table of segments names it: an ingest that was interrupted does its
+part again under the same name.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from antiphon.core.errors import UsageError
+from antiphon.pipeline.segments import (
+    DUPLICATE,
+    GONE,
+    NEWER,
+    TORN,
+    Sighting,
+    look,
+    rows_of,
+)
+from antiphon.pipeline.tables import OPEN, RECORDS, SEGMENTS, table_schema
+from antiphon.records.arrow import Batch
+from antiphon.records.segment import JOURNAL, SEGMENT
+
+SIGHTINGS = (
+    "path string, complete boolean, run string, writer string, source string, segment long, "
+    "rows long, state string, reason string, part string"
+)
+FILES_PER_TASK = 16
+
+Identity = tuple[str, str, int]
+"""Run, writer, number."""
+
+
+class Ingested(dict[str, int]):
+    """Counts: files and rows taken, and what was refused by its reason."""
+
+
+def ingest(spark: SparkSession, sources: Iterable[Path], tables: Path) -> Ingested:
+    """Take what is new."""
+    found = find_files(sources)
+    known = told(spark, tables)
+    sightings = _look_at(spark, found)
+    fresh, journals, refused = _choose(sightings, known)
+    part = _name_of(fresh)
+    if fresh:
+        rows = _rows(spark, [one.path for one in fresh]).withColumn("part", F.lit(part))
+        rows.write.mode("overwrite").partitionBy("run", "part").parquet(str(tables / RECORDS))
+    in_hand = _rows(spark, [one.path for one in journals]).write.mode("overwrite")
+    in_hand = in_hand.option("partitionOverwriteMode", "static").partitionBy("run")
+    in_hand.parquet(str(tables / OPEN))
+    _tell(spark, tables, part, fresh, refused)
+    counts = Ingested(
+        files=len(found),
+        segments=len(fresh),
+        rows=sum(one.rows for one in fresh),
+        open_segments=len(journals),
+        open_rows=sum(one.rows for one in journals),
+        known=sum(one.complete and _identity(one) in known.segments for one in sightings),
+    )
+    for one in refused:
+        counts[one.state] = counts.get(one.state, 0) + 1
+    return counts
+
+
+def find_files(sources: Iterable[Path]) -> list[Path]:
+    files: list[Path] = []
+    for source in sources:
+        if not source.exists():
+            raise UsageError("no_records", f"there is no {source}", "name a directory of records")
+        inside = sorted(source.rglob("*")) if source.is_dir() else [source]
+        files += [path.absolute() for path in inside if path.suffix in (SEGMENT, JOURNAL)]
+    return files
+
+
+class Told(NamedTuple):
+    """What earlier ingests have said."""
+
+    segments: frozenset[Identity]
+    refusals: frozenset[tuple[str, str]]
+    """Paths, and what was wrong there."""
+
+
+def told(spark: SparkSession, tables: Path) -> Told:
+    if not (tables / SEGMENTS).exists():
+        return Told(frozenset(), frozenset())
+    rows = spark.read.parquet(str(tables / SEGMENTS)).collect()
+    return Told(
+        frozenset((row.run, row.writer, row.segment) for row in rows if row.part),
+        frozenset((row.path, row.state) for row in rows if not row.part),
+    )
+
+
+def records(spark: SparkSession, tables: Path) -> DataFrame:
+    """All rows that count: of parts that were finished, and of segments in hand."""
+    if not (tables / SEGMENTS).exists():
+        remedy = "run antiphon pipeline ingest first"
+        raise UsageError("no_tables", f"there are no tables in {tables}", remedy)
+    named = spark.read.parquet(str(tables / SEGMENTS)).where("part != ''")
+    parts = [row.part for row in named.select("part").distinct().collect()]
+    schema = from_arrow_schema(table_schema())
+    in_hand = spark.read.schema(schema).parquet(str(tables / OPEN))
+    if not parts:
+        return in_hand
+    rows = spark.read.parquet(str(tables / RECORDS)).where(F.col("part").isin(parts))
+    return rows.drop("part").unionByName(in_hand)
+
+
+def _look_at(spark: SparkSession, files: Sequence[Path]) -> list[Sighting]:
+    """On the executors: the files are read to their end."""
+    if not files:
+        return []
+    tasks = max(1, len(files) // FILES_PER_TASK)
+    seen = spark.sparkContext.parallelize([str(path) for path in files], tasks)
+    return seen.map(lambda path: look(Path(path))).collect()
+
+
+def _identity(one: Sighting) -> Identity:
+    return one.run, one.writer, one.segment
+
+
+def _choose(
+    sightings: Sequence[Sighting], known: Told
+) -> tuple[list[Sighting], list[Sighting], list[Sighting]]:
+    """New segments, journals that have not become one, and what is refused."""
+    fresh: dict[Identity, Sighting] = {}
+    journals: dict[Identity, Sighting] = {}
+    refused: list[Sighting] = []
+    # Segments before journals, and of two copies the one that says more.
+    for one in sorted(sightings, key=lambda one: (not one.complete, -one.rows, one.path)):
+        identity = _identity(one)
+        if one.state in (NEWER, GONE) or (one.state == TORN and not one.rows):
+            refused.append(one)
+        elif identity in known.segments:
+            continue
+        elif identity in fresh or identity in journals:
+            refused.append(one._replace(state=DUPLICATE, reason="its segment was met before"))
+        elif one.complete:
+            fresh[identity] = one
+        else:
+            journals[identity] = one
+    refused = [one for one in refused if (one.path, one.state) not in known.refusals]
+    return (
+        [fresh[key] for key in sorted(fresh)],
+        [journals[key] for key in sorted(journals)],
+        refused,
+    )
+
+
+def _name_of(segments: Sequence[Sighting]) -> str:
+    digest = blake2b(digest_size=8)
+    for one in segments:
+        digest.update(repr(_identity(one)).encode())
+    return digest.hexdigest()
+
+
+def _rows(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+    tasks = max(1, len(paths) // FILES_PER_TASK)
+    files = spark.createDataFrame([(path,) for path in paths], "path string").repartition(tasks)
+    return files.mapInArrow(_read, from_arrow_schema(table_schema()))
+
+
+def _read(batches: Iterable[Any]) -> Iterator[Batch]:
+    """In a Python worker: the rows of the files whose names come in."""
+    for batch in batches:
+        for path in batch.column("path").to_pylist():
+            yield from rows_of(Path(path))
+
+
+def _tell(
+    spark: SparkSession,
+    tables: Path,
+    part: str,
+    fresh: Sequence[Sighting],
+    refused: Sequence[Sighting],
+) -> None:
+    """The last step: from here on the part counts."""
+    lines = [(*one, part) for one in fresh] + [(*one, "") for one in refused]
+    if lines or not (tables / SEGMENTS).exists():
+        table = spark.createDataFrame(lines, SIGHTINGS).coalesce(1)
+        table.write.mode("append").parquet(str(tables / SEGMENTS))

@@ -1,0 +1,105 @@
+"""A Spark session for our jobs: embedded in this process, or on any master.
+
+Jobs are the same on both. Executors elsewhere get this package with the session; the other
+packages they must have.
+"""
+
+import os
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import util
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from antiphon.core.errors import ConfigError
+from antiphon.pipeline.java import find_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL = "local[*]"
+LOGGING = (Path(__file__).parent / "log4j2.properties").as_uri()
+CONFIGURATION = {
+    "spark.ui.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.python.filterPushdown.enabled": "true",
+    "spark.sql.parquet.compression.codec": "zstd",
+    "spark.sql.sources.partitionOverwriteMode": "dynamic",
+}
+
+
+@contextmanager
+def spark_session(
+    job: str, master: str = LOCAL, memory: str = "4g", extra: Mapping[str, str] | None = None
+) -> "Iterator[SparkSession]":
+    """`with spark_session("verify") as spark:`; it ends with the block."""
+    _prepare(master)
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName(f"antiphon {job}").master(master)
+    settings = {**CONFIGURATION, "spark.driver.memory": memory, **_tuned(master), **(extra or {})}
+    options = settings.get("spark.driver.extraJavaOptions", "")
+    settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={LOGGING} {options}"
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    try:
+        spark = builder.getOrCreate()
+    except Exception as error:
+        what = f"Spark did not start on {master}: {_first_line(error)}"
+        raise ConfigError("master", what, "see that the master runs and can be reached") from error
+    try:
+        if not is_local(master):
+            _ship(spark)
+        yield spark
+    finally:
+        spark.stop()
+
+
+def is_local(master: str) -> bool:
+    return master.startswith("local[") or master == "local"
+
+
+def cores(master: str) -> int:
+    """That a job on this master may count with when it cuts its work."""
+    within = master.partition("[")[2].rstrip("]").partition(",")[0]
+    if is_local(master):
+        return int(within) if within.isdigit() else os.cpu_count() or 1 if within else 1
+    return 2 * (os.cpu_count() or 1)
+
+
+def _prepare(master: str) -> None:
+    if util.find_spec("pyspark") is None:
+        raise ConfigError(
+            "pyspark", "Spark is not installed", "run scripts/bootstrap spark, or pip install it"
+        )
+    os.environ["JAVA_HOME"] = str(find_java())
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if is_local(master):
+        # Nobody else has to find us, and the name of a host may lead nowhere.
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+
+
+def _tuned(master: str) -> dict[str, str]:
+    """A shuffle into hundreds of parts is for clusters; here each costs more than it brings."""
+    return {"spark.sql.shuffle.partitions": str(4 * cores(master))} if is_local(master) else {}
+
+
+def _ship(spark: "SparkSession") -> None:
+    """This package, to executors that do not have it."""
+    package = Path(__file__).resolve().parent.parent
+    with tempfile.TemporaryDirectory(prefix="antiphon-ship-") as folder:
+        archive = Path(folder) / "antiphon.zip"
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+            for path in sorted(package.rglob("*.py")):
+                file.write(path, path.relative_to(package.parent))
+        spark.sparkContext.addPyFile(str(archive))
+
+
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]

@@ -1,0 +1,129 @@
+"""Record files become tables once, whatever befell them."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from antiphon.core.errors import UsageError
+from antiphon.core.ids import ConfigId, DaemonId, Incarnation, SessionId
+from antiphon.core.trace import Kind, Record
+from antiphon.pipeline.ingest import ingest, records
+from antiphon.records.writer import SegmentLimits, SegmentWriter
+
+LARGE = 2**64 - 3
+"""An id whose highest bit is set: Spark has no number for it, only the pattern."""
+
+
+def row(number: int) -> Record:
+    origin = SessionId(DaemonId(LARGE), Incarnation(7), 3)
+    config = ConfigId(5, DaemonId(LARGE), Incarnation(1), 2)
+    found = Record(Kind.HAND, number, DaemonId(LARGE), Incarnation(7))
+    found.origin, found.config, found.first, found.count = origin, config, number, 1
+    found.groups = ("news", "sport")
+    return found
+
+
+def begin(folder: Path, rows: Sequence[Record], name: str = "d1") -> SegmentWriter:
+    """Segments of three rows; the last one is still in hand."""
+    limits = SegmentLimits(batch_rows=3, segment_rows=3)
+    out = SegmentWriter(folder, name, "daemon", "r1", clock=lambda: 0, limits=limits)
+    for one in rows:
+        out.add(one)
+        out.maybe_rotate(0)
+    out.spill(0)
+    return out
+
+
+def write(folder: Path, rows: Sequence[Record], name: str = "d1") -> None:
+    begin(folder, rows, name).close()
+
+
+def times(spark: SparkSession, tables: Path) -> list[int]:
+    return sorted(row.time for row in records(spark, tables).select("time").collect())
+
+
+def test_rows_are_taken_once_and_exactly(spark: SparkSession, tmp_path: Path) -> None:
+    source, tables = tmp_path / "records", tmp_path / "tables"
+    write(source, [row(number) for number in range(7)])
+    first = ingest(spark, [source], tables)
+    again = ingest(spark, [source], tables)
+    assert (first["segments"], first["rows"]) == (3, 7)
+    assert (again["segments"], again["known"]) == (0, 3)
+    assert times(spark, tables) == [*range(7)]
+    found = records(spark, tables).where("time = 4").collect()[0]
+    assert (found.run, found.writer, found.segment, found.row) == ("r1", "d1", 2, 1)
+    assert found.node == found.origin.daemon == LARGE - 2**64
+    assert (found.config.epoch, found.config.counter) == (5, 2)
+    assert (found.kind, found.groups, found.profile) == ("hand", ["news", "sport"], "strong")
+
+
+def test_late_segments_join_the_others(spark: SparkSession, tmp_path: Path) -> None:
+    source, tables = tmp_path / "records", tmp_path / "tables"
+    write(source, [row(number) for number in range(3)])
+    ingest(spark, [source], tables)
+    write(source, [row(number) for number in range(10, 13)], name="d2")
+    late = ingest(spark, [source], tables)
+    assert (late["segments"], late["known"]) == (1, 1)
+    assert times(spark, tables) == [0, 1, 2, 10, 11, 12]
+
+
+def test_what_is_still_written_counts_until_it_is_a_segment(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    source, tables = tmp_path / "records", tmp_path / "tables"
+    writer = begin(source, [row(number) for number in range(4)])
+    seen = ingest(spark, [source], tables)
+    assert (seen["rows"], seen["open_rows"]) == (3, 1)
+    assert times(spark, tables) == [0, 1, 2, 3]
+    writer.add(row(4))
+    writer.close()
+    seen = ingest(spark, [source], tables)
+    assert (seen["rows"], seen["open_rows"]) == (2, 0)
+    assert times(spark, tables) == [0, 1, 2, 3, 4]
+
+
+def test_what_is_refused_is_told_once_and_why(spark: SparkSession, tmp_path: Path) -> None:
+    source, tables = tmp_path / "records", tmp_path / "tables"
+    write(source, [row(number) for number in range(6)])
+    one, two = sorted(source.glob("*.arrow"))
+    (tmp_path / "copy").mkdir()
+    shutil.copy(one, tmp_path / "copy" / one.name)
+    two.write_bytes(two.read_bytes()[:-100])
+    newer = two.with_name("d1-r1-00000009.arrow")
+    newer.write_bytes(one.read_bytes().replace(b'"schema":1', b'"schema":9'))
+    places = [source, tmp_path / "copy"]
+    found = ingest(spark, places, tables)
+    assert (found["duplicate"], found["torn"], found["newer_schema"]) == (1, 1, 1)
+    assert times(spark, tables) == [0, 1, 2]
+    again = ingest(spark, places, tables)
+    assert not {"duplicate", "torn", "newer_schema"} & set(again)
+    told = spark.read.parquet(str(tables / "segments")).where("part = ''")
+    assert {line.state for line in told.collect()} == {"duplicate", "torn", "newer_schema"}
+
+
+def test_an_interrupted_ingest_is_done_again(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, tables = tmp_path / "records", tmp_path / "tables"
+    write(source, [row(number) for number in range(3)])
+
+    def dies(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("antiphon.pipeline.ingest._tell", dies)
+        with pytest.raises(KeyboardInterrupt):
+            ingest(spark, [source], tables)
+    write(source, [row(number) for number in range(10, 13)], name="d2")
+    ingest(spark, [source], tables)
+    assert times(spark, tables) == [0, 1, 2, 10, 11, 12]
+
+
+def test_no_such_place(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no .*nowhere"):
+        ingest(spark, [tmp_path / "nowhere"], tmp_path)
+    with pytest.raises(UsageError, match="pipeline ingest"):
+        records(spark, tmp_path)
