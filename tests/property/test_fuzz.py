@@ -53,7 +53,7 @@ def test_the_same_seed_feeds_the_same_inputs() -> None:
 
 
 def raising(raw: bytes) -> bytes:
-    if len(raw) % 50 == 7:
+    if len(raw) % 10 == 7:
         raise IndexError("planted")
     raise DecodeError("malformed")
 

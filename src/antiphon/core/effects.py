@@ -433,8 +433,9 @@ class Recover(Word):
     near: tuple[tuple[DaemonId, Holdings], ...]
     """Those of my party, one by one, me among them: from whom to fetch."""
 
-    far: tuple[tuple[DaemonId, Holdings], ...] = ()
-    """Whom to ask for what none of these holds, and what they can get; nearest first (SP-127)."""
+    far: tuple[tuple[DaemonId, tuple[Holdings, ...]], ...] = ()
+    """Whom to ask for what none of these holds, and what they can get: all that is held by one
+    of the parts they stand for. Nearest first (SP-127)."""
 
     deputy: bool = True
     """I fetch for my party from far, and answer for it: also what is not for me."""

@@ -77,6 +77,7 @@ class Link:
         "line_free",
         "last_arrival",
         "down",
+        "far",
         "plain",
         "filters",
     )
@@ -91,7 +92,7 @@ class Link:
         self.line_free = 0
         self.last_arrival = 0
         self.filters: list[Filter] = []
-        self.down = False
+        self.down = self.far = False
         self.plain = True
 
     def refresh(self) -> None:

@@ -72,6 +72,9 @@ class Network:
         self.settings = settings
         self.counter = 0
         self.heap: list[Entry] = []
+        self.far_packet: Callable[[bytes], None] | None = None
+        """Told of each packet that leaves for another site."""
+
         self._rng = rng
         self._random = rng.random
         self._atlas = atlas
@@ -115,6 +118,8 @@ class Network:
     # The way of a packet.
 
     def transmit(self, now: int, link: Link, received: Received) -> None:
+        if link.far and self.far_packet is not None:
+            self.far_packet(received.packet)
         if link.down:
             return
         if not link.plain:
@@ -270,6 +275,7 @@ class Network:
         if source == target:
             return
         pair = self._atlas.site_of[source], self._atlas.site_of[target]
+        link.far = pair[0] != pair[1]
         ours = self.settings if pair[0] == pair[1] else self._far.get(pair, FAR)
         link.latency = ours.latency_us
         link.jitter = ours.jitter_us

@@ -75,6 +75,7 @@ class World(Engine):
         self.quiets = 0
         self._make_node = make_node
         self._make_stored_node = make_stored_node
+        self._sessions = sessions
         self._app_rngs = {
             (daemon, slot): self.derive(f"app {daemon} {slot}")
             for daemon in self.hosts
@@ -119,9 +120,8 @@ class World(Engine):
             return
         self._perform(host, effects)
         self._watch_deadline(host)
-        for daemon, slot in self.apps:
-            if daemon == host.id:
-                self.open(host, slot)
+        for slot in range(1, self._sessions + 1):
+            self.open(host, slot)
 
     def crash(self, host: Host, reason: str = "crash") -> None:
         """Everything but the disk is lost."""

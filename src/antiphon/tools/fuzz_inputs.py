@@ -15,6 +15,7 @@ from antiphon.core.service import Service
 from antiphon.tools.fuzz_nodes import ONE_SITE, TWO_SITES, LiveNodes
 from antiphon.tools.fuzz_targets import CLUSTER, TARGETS, tag_name
 from antiphon.wire.control import (
+    Chunk,
     Commit,
     Digest,
     Greeting,
@@ -115,6 +116,7 @@ def _rare_packets() -> Iterator[bytes]:
         Digest(config, (parts, parts), ()),
         Commit(config),
         Leaving(),
+        Chunk(1 << 60, 1, 3, b"the second third of it"),
         Propose(config, ((one,), (two,)), ((0, 1), (2, 0)), "2 appeared"),
         SiteState(config, parts),
         SiteReady(config),

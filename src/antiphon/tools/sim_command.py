@@ -29,6 +29,10 @@ from antiphon.tools.sim_options import (
 from antiphon.tools.sim_report import Progress, Tally, print_reach, print_tally, print_verdict
 
 COMMANDS = {
+    "big": LazyCommand(
+        "antiphon.tools.big_command:big",
+        "Run many sites of many daemons: what forming, working and losing some costs.",
+    ),
     "changes": LazyCommand(
         "antiphon.tools.changes_command:changes",
         "Measure the gaps that changes make in submission and delivery.",

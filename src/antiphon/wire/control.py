@@ -152,12 +152,12 @@ class SiteState(Control):
 
 
 class Digest(Control):
-    """Coordinator to leaders: what all segments hold. Leader to party: the same of the other
-    segments, and of ours member by member."""
+    """Coordinator to leaders: what all segments hold. Leader to party: the same, and of our
+    segment also member by member."""
 
     config: ConfigId
     sites: Annotated[tuple[PartStates, ...], msgspec.Meta(max_length=SEGMENTS_MAX)]
-    """For each segment of the proposal; ours is left out inside a party."""
+    """For each segment of the proposal."""
 
     party: Annotated[tuple[MemberState, ...], msgspec.Meta(max_length=MEMBERS_MAX)]
     """Empty between leaders."""

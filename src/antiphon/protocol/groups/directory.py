@@ -58,15 +58,14 @@ class Directory:
         """Keep only sessions of these daemons: (group, what is left, old view) per group that
         lost somebody."""
         changed = []
+        coming = frozenset(together)
         for name in sorted(self.groups):
             group = self.groups[name]
             group.changed_at = 0
-            if not group.loses(together):
+            if not group.loses(coming):
                 continue
             left = {
-                session: label
-                for session, label in group.members.items()
-                if session[:2] in together
+                session: label for session, label in group.members.items() if session[:2] in coming
             }
             cut = Group(cut_view_id(config, base, group.view), left, 0)
             changed.append((name, cut, group.view))

@@ -121,7 +121,7 @@ class Groups:
         self.evidence = ""
         """How the last configuration came about."""
 
-        self._coming: tuple[Member, ...] | None = None
+        self._coming: frozenset[Member] | None = None
         """Between Transitional and Installed: who comes along."""
 
     def deadline(self) -> Instant:
@@ -416,7 +416,7 @@ class Groups:
     # Configurations.
 
     def _become_transitional(self, now: Instant, members: tuple[Member, ...]) -> list[Word]:
-        self._coming = members
+        self._coming = frozenset(members)
         config = self._configuration.id
         effects: list[Word] = [self._records.transitional(now, config, members)]
         for name in sorted(self._directory.groups):

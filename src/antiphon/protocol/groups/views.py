@@ -1,5 +1,6 @@
 """Group view arithmetic: ids, cuts, who stayed together."""
 
+from collections.abc import Set
 from hashlib import blake2b
 
 import msgspec
@@ -69,6 +70,6 @@ class Group:
         """Where its members are."""
         return tuple(dict.fromkeys(session.daemon for session in self.sessions()))
 
-    def loses(self, coming: tuple[Member, ...]) -> bool:
+    def loses(self, coming: Set[Member]) -> bool:
         """Has it sessions of daemons that do not come along?"""
         return any(session[:2] not in coming for session in self.members)

@@ -9,13 +9,15 @@ from functools import lru_cache
 from typing import Generic, TypeVar
 
 from antiphon.core.effects import Holdings, Part, Recover
-from antiphon.core.ids import ConfigId, Configuration, Member
+from antiphon.core.ids import ConfigId, Configuration, DaemonId, Member
 from antiphon.core.machine import MILLISECOND, Instant
-from antiphon.protocol.membership.merging import members_of, merge_members, union
+from antiphon.protocol.membership.merging import members_of
 from antiphon.protocol.membership.routes import Routes
 from antiphon.wire.control import Digest, MemberState, PartState, Propose, SiteState, State
 
 T = TypeVar("T")
+
+Holders = tuple[tuple[DaemonId, tuple[Holdings, ...]], ...]
 
 
 class Attempt:
@@ -61,54 +63,51 @@ class Attempt:
         said."""
         if tuple(state.member for state in digest.party) != self.segment:
             return False
-        if not self._fits_sites(digest, self.index) or digest.sites[self.index]:
+        if not self._fits_sites(digest):
             return False
         mine = digest.party[self.segment.index(me)]
         if self.mine is None or mine != member_state(me, self.mine):
             return False
-        return all(_possible(part, installed) for part in self.parts(digest))
+        return all(_possible(part, installed) for parts in digest.sites for part in parts)
 
     def fits_leaders(self, digest: Digest, told: SiteState) -> bool:
         """Between leaders: it says of my party what I said."""
-        return self._fits_sites(digest, None) and digest.sites[self.index] == told.parts
+        return self._fits_sites(digest) and digest.sites[self.index] == told.parts
 
-    def _fits_sites(self, digest: Digest, but: int | None) -> bool:
-        segments = self.configuration.segments
-        if len(digest.sites) != len(segments):
-            return False
-        return all(
-            at == but or members_of(parts) == segments[at] for at, parts in enumerate(digest.sites)
-        )
-
-    def parts(self, digest: Digest) -> tuple[PartState, ...]:
-        """Of all segments, as a party's digest tells them."""
-        others = tuple(part for parts in digest.sites for part in parts)
-        return merge_members(digest.party) + others
+    def _fits_sites(self, digest: Digest) -> bool:
+        return tuple(map(members_of, digest.sites)) == self.configuration.segments
 
     def recover(self, digest: Digest, me: Member, base: ConfigId) -> Recover:
         """Who comes with me from my old configuration, and from whom to fetch what I lack."""
         near = [state for state in digest.party if state.base == base]
-        together = [part for part in self.parts(digest) if part.base == base]
+        together = [part for parts in digest.sites for part in parts if part.base == base]
         deputy = near[0].member
-        far: list[tuple[Member, Holdings]] = []
-        if deputy != me:
-            far.append((deputy, union(self.id, together)))
-        else:
-            costs = self.routes.costs()
-            for at in sorted(costs, key=lambda at: (costs[at], at)):
-                parts = [part for part in digest.sites[at] if part.base == base]
-                if parts:
-                    far.append((members_of(parts)[0], union(self.id, parts)))
         return Recover(
             self.id,
             tuple(
-                Part(part.members, part.segment, part.least, union(self.id, [part]))
+                Part(part.members, part.segment, part.least, self._holdings(part))
                 for part in together
             ),
-            tuple((state.member.daemon, holdings_of(state, self.id)) for state in near),
-            tuple((member.daemon, holdings) for member, holdings in far),
+            tuple((state.member.daemon, self._holdings(state)) for state in near),
+            self._nearest(digest, base)
+            if deputy == me
+            else ((deputy.daemon, tuple(map(self._holdings, together))),),
             deputy == me,
         )
+
+    def _nearest(self, digest: Digest, base: ConfigId) -> Holders:
+        """The deputies of other segments, by the cost of the way."""
+        found = []
+        costs = self.routes.costs()
+        for at in sorted(costs, key=lambda at: (costs[at], at)):
+            parts = [part for part in digest.sites[at] if part.base == base]
+            if parts:
+                deputy = members_of(parts)[0]
+                found.append((deputy.daemon, tuple(map(self._holdings, parts))))
+        return tuple(found)
+
+    def _holdings(self, state: MemberState | PartState) -> Holdings:
+        return Holdings(self.id, state.streams, state.stable, state.cursor)
 
 
 class Collection(Generic[T]):
@@ -164,7 +163,8 @@ def _possible(part: PartState, installed: Configuration) -> bool:
         return True
     if part.segment >= len(segments) or len(part.streams) != len(segments):
         return False
-    return set(part.members) <= set(segments[part.segment])
+    members = segments[part.segment]
+    return part.members == members or set(part.members) <= set(members)
 
 
 def coordinator_of(config: ConfigId) -> Member:
@@ -210,7 +210,3 @@ def state_message(holdings: Holdings, installed: Configuration, me: Member) -> S
     return State(
         holdings.attempt, installed.id, segment, holdings.streams, holdings.stable, holdings.cursor
     )
-
-
-def holdings_of(state: MemberState, attempt: ConfigId) -> Holdings:
-    return Holdings(attempt, state.streams, state.stable, state.cursor)

@@ -83,9 +83,7 @@ class Chair:
             return Step(False)  # I have it
         if not self.party.complete or not self.attempt.fits_leaders(digest, self._site_state()):
             return "bad_digest"
-        mine = self.attempt.index
-        sites = tuple(() if at == mine else told for at, told in enumerate(digest.sites))
-        self.party.digest = Digest(self.attempt.id, sites, self.party.told())
+        self.party.digest = Digest(self.attempt.id, digest.sites, self.party.told())
         return Step(True, Speech(self.party.members, self.party.digest))
 
     # From leaders, to leaders.

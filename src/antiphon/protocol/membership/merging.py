@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
-from antiphon.core.effects import Holdings, StreamHoldings
+from antiphon.core.effects import StreamHoldings
 from antiphon.core.ids import ConfigId, Member
 from antiphon.core.ranges import RangeSet
 from antiphon.wire.control import MemberState, PartState
@@ -29,13 +29,8 @@ def merge_members(states: Iterable[MemberState]) -> tuple[PartState, ...]:
     return tuple(parts)
 
 
-def union(attempt: ConfigId, parts: Sequence[PartState]) -> Holdings:
-    """What these could give together."""
-    return Holdings(attempt, *_together(parts))
-
-
 def _together(
-    states: Sequence[MemberState] | Sequence[PartState],
+    states: Sequence[MemberState],
 ) -> tuple[tuple[StreamHoldings, ...], int, int]:
     told = zip_longest(*(state.streams for state in states), fillvalue=NOTHING)
     streams = tuple(_merge(streams) for streams in told)
@@ -57,5 +52,7 @@ def _merge(streams: Sequence[StreamHoldings]) -> StreamHoldings:
     return StreamHoldings(runs, known, stamp, tuple(early.runs()))
 
 
-def members_of(parts: Iterable[PartState]) -> tuple[Member, ...]:
+def members_of(parts: Sequence[PartState]) -> tuple[Member, ...]:
+    if len(parts) == 1:
+        return parts[0].members
     return tuple(sorted(member for part in parts for member in part.members))

@@ -5,12 +5,14 @@ below gives the same answer at all of them; that is virtual synchrony (D4).
 """
 
 from collections.abc import Iterator
+from functools import cached_property, lru_cache
 from hashlib import blake2b
+from itertools import zip_longest
 from struct import Struct
 
 from antiphon.core.bundle import Bundle
 from antiphon.core.effects import Holdings, Part, Recover, StreamHoldings
-from antiphon.core.ids import Configuration, DaemonId
+from antiphon.core.ids import Configuration, DaemonId, Member
 from antiphon.core.positions import position
 from antiphon.core.ranges import RangeSet
 from antiphon.core.service import Service
@@ -18,6 +20,8 @@ from antiphon.protocol.stream.delivery import Delivery
 from antiphon.protocol.stream.source import Source
 
 UNLIMITED = 1 << 62
+NOTHING = StreamHoldings((), 0, 0, ())
+Holder = tuple[DaemonId, list[RangeSet]]
 MEMBER = Struct(">QQ")
 
 
@@ -25,10 +29,9 @@ class Plan:
     """Made from the holdings of T and the old configuration alone."""
 
     def __init__(self, recover: Recover, old: Configuration) -> None:
-        self.together = tuple(sorted(member for part in recover.parts for member in part.members))
-        packed = b"".join(MEMBER.pack(*member) for member in self.together)
-        self.lineage = int.from_bytes(blake2b(packed, digest_size=8).digest(), "big")
-        """Names T: behind a hole others may order group changes on another ground."""
+        members = tuple(sorted(member for part in recover.parts for member in part.members))
+        self.together, self.lineage = _named(members)
+        """T, and its name: behind a hole others may order group changes on another ground."""
 
         streams = range(len(old.segments))
         self.any_holds = [RangeSet() for _ in streams]
@@ -39,14 +42,14 @@ class Plan:
 
         for part in recover.parts:
             for index, stream in enumerate(part.holdings.streams):
-                self.any_holds[index].update(_held(stream))
-                self.early[index].update(RangeSet(stream.early))
+                if stream.held:
+                    self.any_holds[index].update(_held(stream))
+                if stream.early:
+                    self.early[index].update(RangeSet(stream.early))
         self._least = [min(part.least[index] for part in recover.parts) for index in streams]
         """Up to here nobody of T lacks anything: it may be stable, and forgotten by some."""
 
-        self._deputy = recover.deputy
-        self._near = _holders(recover.near)
-        self._far = _holders(recover.far)
+        self._recover = recover
         self.complete_to = self.stable_to = UNLIMITED
         """Stamps: up to which nobody of T misses anything, or everybody ever held it."""
 
@@ -54,7 +57,8 @@ class Plan:
         """Position: somebody of T has delivered up to here, or pledged to."""
 
         self._highest = max(max(_stamps(part.holdings)) for part in recover.parts)
-        torn = [index for index in streams if not set(old.segments[index]) <= set(self.together)]
+        coming = frozenset(self.together)
+        torn = [index for index in streams if not coming.issuperset(old.segments[index])]
         if torn:
             self.complete_to = min(
                 self._complete(index, segment, recover.parts)
@@ -76,12 +80,21 @@ class Plan:
             stamp = max(stamp, ends)
         return stamp
 
+    @cached_property
+    def _near(self) -> list[Holder]:
+        return [_holder(daemon, (holdings,)) for daemon, holdings in self._recover.near]
+
+    @cached_property
+    def _far(self) -> list[Holder]:
+        return [_holder(daemon, holdings) for daemon, holdings in self._recover.far]
+
     def missing(self, delivery: Delivery) -> dict[int, RangeSet]:
         """What I have to get before I can be ready, per stream. A deputy has to get what anybody
         may lack, also if it is not for itself: others may have nobody else to ask."""
         missing: dict[int, RangeSet] = {}
         for source, held in zip(delivery.sources, self.any_holds, strict=True):
-            floor = self._least[source.index] if self._deputy and self._far else source.known
+            fetches = self._recover.deputy and self._recover.far
+            floor = self._least[source.index] if fetches else source.known
             for sequence in held:
                 if sequence > max(floor, source.released) and sequence not in source.held:
                     missing.setdefault(source.index, RangeSet()).add(sequence)
@@ -137,8 +150,17 @@ def _held(stream: StreamHoldings) -> RangeSet:
     return RangeSet((first, last) for first, last, _ in stream.held)
 
 
-def _holders(told: tuple[tuple[DaemonId, Holdings], ...]) -> list[tuple[DaemonId, list[RangeSet]]]:
-    return [(daemon, [_held(stream) for stream in holdings.streams]) for daemon, holdings in told]
+def _holder(daemon: DaemonId, holdings: tuple[Holdings, ...]) -> Holder:
+    """What it can give, per stream."""
+    streams = zip_longest(*(one.streams for one in holdings), fillvalue=NOTHING)
+    return daemon, [RangeSet(run[:2] for stream in told for run in stream.held) for told in streams]
+
+
+@lru_cache(maxsize=8)
+def _named(members: tuple[Member, ...]) -> tuple[tuple[Member, ...], int]:
+    """Members and a number for them; the same for all nodes of a process."""
+    packed = b"".join(MEMBER.pack(*member) for member in members)
+    return members, int.from_bytes(blake2b(packed, digest_size=8).digest(), "big")
 
 
 def _run_end(sequence: int, streams: list[StreamHoldings]) -> tuple[int, int]:

@@ -23,6 +23,7 @@ from antiphon.core.ids import NOBODY, ConfigId, DaemonId, Incarnation, Member
 from antiphon.core.machine import WAKEUP
 from antiphon.core.trace import Kind
 from antiphon.protocol.membership.membership import Membership, State
+from antiphon.protocol.membership.merging import merge_members
 from antiphon.protocol.membership.settings import MembershipSettings
 from antiphon.wire.control import (
     Commit,
@@ -121,7 +122,7 @@ def digest_of(machine: Machine, config: ConfigId) -> Digest:
     mine = machine.membership.installed.id
     bases = sorted([(member(config.coordinator), config_of(1, 1, 1)), (machine.me, mine)])
     states = tuple(MemberState(who, base, 0, NOTHING, 0, 0) for who, base in bases)
-    return Digest(config, ((),), states)
+    return Digest(config, (merge_members(states),), states)
 
 
 def of_kind(effects: list[Word], kind: type) -> list[Word]:
@@ -232,7 +233,7 @@ def test_an_attempt_goes_from_holdings_to_install() -> None:
         MemberState(member(1), config_of(1, 1, 1), 0, NOTHING, 0, 0),
         MemberState(member(2), base, 0, NOTHING, 0, 0),
     )
-    effects = machine.hear(member(1), Digest(config, ((),), states))
+    effects = machine.hear(member(1), Digest(config, (merge_members(states),), states))
     (recover,) = of_kind(effects, Recover)
     assert isinstance(recover, Recover)
     assert [part.members for part in recover.parts] == [(member(2),)], (
@@ -332,7 +333,7 @@ def test_a_digest_of_others_than_the_members_is_refused(numbers: tuple[int, ...]
     config = machine.accept()
     base = machine.membership.installed.id
     states = tuple(MemberState(member(number), base, 0, NOTHING, 0, 0) for number in numbers)
-    effects = machine.hear(member(1), Digest(config, ((),), states))
+    effects = machine.hear(member(1), Digest(config, (merge_members(states),), states))
     assert drops(effects) == ["bad_digest"]
     assert of_kind(effects, Recover) == []
 
@@ -384,6 +385,6 @@ def test_a_digest_that_misquotes_me_is_refused(said: tuple[Any, ...]) -> None:
     config = machine.accept()
     good = digest_of(machine, config)
     quoted = MemberState(machine.me, said[0] or machine.membership.installed.id, 0, *said[1:])
-    wrong = Digest(config, ((),), (good.party[0], quoted))
+    wrong = Digest(config, good.sites, (good.party[0], quoted))
     assert drops(machine.hear(member(1), wrong)) == ["bad_digest"]
     assert len(of_kind(machine.hear(member(1), good), Recover)) == 1

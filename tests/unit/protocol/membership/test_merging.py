@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from antiphon.core.effects import StreamHoldings
 from antiphon.core.ids import ConfigId, DaemonId, Incarnation, Member
 from antiphon.core.ranges import RangeSet
-from antiphon.protocol.membership.merging import members_of, merge_members, union
+from antiphon.protocol.membership.merging import members_of, merge_members
 from antiphon.wire.control import (
     MemberState,
     SiteState,
@@ -73,16 +73,6 @@ def test_members_are_put_together_by_where_they_come_from() -> None:
         (BASE, 1, (member(1), member(4))),
     ]
     assert members_of(parts) == tuple(map(member, (1, 2, 3, 4)))
-
-
-def test_parts_of_different_segments_give_together_what_each_holds() -> None:
-    parts = merge_members(
-        [
-            state(1, (holdings({1, 2}), holdings({5}))),
-            state(2, (holdings({2, 3}), holdings(set())), segment=1),
-        ]
-    )
-    assert union(NEXT, parts).streams == (holdings({1, 2, 3}), holdings({5}))
 
 
 def test_streams_that_one_did_not_tell_of_are_empty_there() -> None:

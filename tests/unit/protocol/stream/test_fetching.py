@@ -18,6 +18,7 @@ PARTS = ((member(10), member(11)), (member(20), member(21)), (member(30),))
 MEMBERS = tuple(sorted(one for part in PARTS for one in part))
 CONFIGURATION = Configuration(OLD, MEMBERS, PARTS)
 NOTHING = (0, 0, 0)
+Holders = tuple[tuple[DaemonId, tuple[Holdings, ...]], ...]
 
 
 def holds(*numbers: int) -> Holdings:
@@ -35,9 +36,9 @@ def recover(deputy: bool = True, least: tuple[int, ...] = NOTHING) -> Recover:
         Part(PARTS[0], 0, (9, 9, 9), holds(1, 3, 5, 7)),
     )
     near = ((DaemonId(20), holds(1, 3)), (DaemonId(21), holds(3)))
-    far = ((DaemonId(30), holds(5)), (DaemonId(10), holds(1, 3, 5, 7)))
+    far: Holders = ((DaemonId(30), (holds(5),)), (DaemonId(10), (holds(1, 3, 5, 7),)))
     if not deputy:
-        far = ((DaemonId(20), holds(1, 3, 5, 7)),)
+        far = ((DaemonId(20), (holds(1, 3), holds(5), holds(1, 3, 5, 7))),)
     return Recover(NEXT, parts, near, far, deputy)
 
 
