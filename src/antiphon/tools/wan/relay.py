@@ -42,6 +42,9 @@ EARLY_NS = 150_000
 """So much earlier than due packets are handed over: about what a process that sleeps takes to
 wake, once for reading a packet and once for writing it."""
 
+PRIORITY = 10
+"""Of real-time processes; those that it carries packets for may have a lower one."""
+
 TIMER_SLACK_NS = 1
 PR_SET_TIMERSLACK = 29
 TARGET = slice(16, 20)
@@ -162,7 +165,7 @@ def main() -> None:
 def _prefer_this_process() -> None:
     """A relay that waits for the processor adds that wait to every link."""
     try:
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(PRIORITY))
     except PermissionError:
         pass  # in some containers; the counts tell whether it keeps up
     ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS)

@@ -21,7 +21,8 @@ START_SECONDS = 40.0
 GLANCE_SECONDS = 0.05
 STOP_SECONDS = 5.0
 PREFERRED = ["chrt", "--rr", "1"]
-"""Daemons and clients, as the relay: what else runs on this machine is not to be measured."""
+"""Daemons and clients go before all else that runs on this machine, which is not to be measured,
+and the relay goes before them."""
 
 
 class Client:
