@@ -11,11 +11,12 @@ from antiphon.daemon.secure.stream import Stream
 
 READ_BYTES = 262_144
 WRITE_BYTES = 262_144
-ROOM_BYTES = 262_144
+ROOM_BYTES = 49_152
 """What may wait here for the kernel."""
 
-UNSENT_BYTES = 131_072
-"""And there for the network: acks should not stand in a long line."""
+UNSENT_BYTES = 16_384
+"""And there for the network: acks should not stand in a long line, and a slow way makes seconds
+of what a fast one hardly notices."""
 
 KEEPALIVE_S = 1
 KEEPALIVE_PROBES = 3

@@ -9,7 +9,7 @@ Timers   DIAL     ask for a pipe, or give a try up
          GREET    the other end has not said what it has: ask again
          ACK      objects came and were not acknowledged
          SILENCE  objects went and nothing came back: another pipe may do better
-         DEAD     no pipe, or nothing more was acknowledged, for too long
+         DEAD     no pipe, or nothing more was acknowledged nor came, for too long
 After    docs/protocols/tcp-link.md
 """
 
@@ -166,6 +166,7 @@ class Tube:
         else:
             self._timers.clear(SILENCE)
         effects: list[Word] = []
+        before = self.received
         for each in packet.objects:
             if each.sequence > self.received + 1:
                 return effects + self._hang_up(now, "gap")
@@ -174,6 +175,7 @@ class Tube:
                 effects.append(Arrived(self.link.peer, each.data))
         if packet.objects:
             self._note_objects(now, packet)
+            self._watch(now, progress=self.received > before)
         if packet.probe or self._unacked >= self._settings.ack_objects:
             effects.append(self._tell(now, "ack"))
         return effects + self._pump(now)

@@ -293,6 +293,19 @@ def test_a_slow_reader_is_no_silence() -> None:
     assert not conduit.one.dead and conduit.one.connection == 1
 
 
+def test_whoever_sends_all_it_can_may_acknowledge_late() -> None:
+    """Its acks stand in line behind its objects."""
+    conduit = opened()
+    conduit.silent = True
+    conduit.one.send(b"x")
+    for number in range(1, 2 * USUAL.dead_us // SECOND):
+        conduit.run(SECOND)
+        conduit.one.hear(1, heard(objects=[LinkObject(number, 0, b"many")]))
+    assert not conduit.one.dead and conduit.one.connection == 1
+    conduit.run(USUAL.dead_us + SECOND)
+    assert conduit.one.dead
+
+
 def test_a_process_that_stood_still_blames_nobody() -> None:
     conduit = opened()
     conduit.one.send(b"x")

@@ -83,7 +83,15 @@ def wan(
 
 
 def _saying(update: Callable[[str], None], name: str) -> Callable[[str], None]:
-    return lambda what: update(f"{name}: {what}")
+    """One line that changes on a terminal, one after the other elsewhere."""
+
+    def say(what: str) -> None:
+        if sys.stderr.isatty():
+            update(f"{name}: {what}")
+        else:
+            click.echo(f"{name}: {what}", err=True)
+
+    return say
 
 
 def _print(name: str, outcome: Outcome, as_json: bool) -> None:

@@ -102,6 +102,7 @@ def _under_loss(
                 _lose(emulation.set_link, links, loss)
                 bench.say(f"{what}, {loss:.0%} loss")
                 found.append(min(throughput(stage, sites[0], sites[1:], bench.messages).values()))
+                bench.say(f"{what}, {loss:.0%} loss: {found[-1]:.0f} kbit/s")
                 _lose(emulation.set_link, links, 0.0)
     return found
 

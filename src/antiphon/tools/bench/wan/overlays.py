@@ -44,6 +44,7 @@ def _table(bench: Bench, link: str, title: str) -> Outcome:
                     rates = throughput(stage, source, receivers, bench.messages).values()
                 found[source, shape] = min(rates)
                 gaps.append(max(rates) / min(rates))
+                bench.say(f"{link}, {shape} from {source}: {min(rates):.0f} kbit/s")
     rows: list[tuple[Cell, ...]] = []
     for source, paper in PAPER.items():
         row: list[Cell] = [source]
