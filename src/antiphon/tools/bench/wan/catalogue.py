@@ -3,6 +3,7 @@
 from antiphon.tools.bench.wan.early import ring, three_sites
 from antiphon.tools.bench.wan.fairness import fairness
 from antiphon.tools.bench.wan.latency import chain, loads, sizes, table2
+from antiphon.tools.bench.wan.links import false_nacks, figure5
 from antiphon.tools.bench.wan.loss import table3, table4, tcp_under_loss
 from antiphon.tools.bench.wan.order import agreed, pruning
 from antiphon.tools.bench.wan.outcome import Experiment
@@ -11,6 +12,8 @@ from antiphon.tools.bench.wan.overlays import table1, table1_hop
 EXPERIMENTS = {
     "three-sites": Experiment("seed 000: each source, and the detour", three_sites),
     "ring": Experiment("seed 000: one ring over the same paths", ring),
+    "figure5": Experiment("messages that overtake each other on their way", figure5),
+    "false-nacks": Experiment("requests for what is only late", false_nacks),
     "table1": Experiment("fan-out and tree by TCP links", table1),
     "table1-hop": Experiment("fan-out and tree by Hop", table1_hop),
     "table2": Experiment("round trips on one link", table2),
