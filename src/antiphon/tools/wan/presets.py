@@ -28,12 +28,12 @@ tcp = "reno"
 
 [[site]]
 name = "mae-east"
-up = { mbit = 2.80 }
+up = { mbit = 3.10 }
 down = { mbit = 10.0 }
 
 [[site]]
 name = "ucsb"
-up = { mbit = 1.89 }
+up = { mbit = 1.77 }
 down = { mbit = 10.0 }
 
 [[site]]
