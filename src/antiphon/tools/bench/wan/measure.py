@@ -50,7 +50,10 @@ def stream(
     sender = stage.client(source, post)
     for client in (*sinks, sender):
         client.go()
-    found = {sink.host: sink.report() for sink in sinks}
+    try:
+        found = {sink.host: sink.report() for sink in sinks}
+    finally:
+        stage.check()
     for client in (*sinks, sender):
         client.end()
     return found
@@ -86,6 +89,7 @@ def round_trips(
     sender = stage.client(source, post)
     sender.go()
     times = sender.report().trips_ms
+    stage.check()
     sender.end()
     echo.end()
     return Trips.of(times[1:])

@@ -102,6 +102,7 @@ class Stage:
         self._daemons: dict[str, subprocess.Popen[bytes]] = {}
         self._clients: list[Client] = []
         self._groups = 0
+        self._configuration: Any = None
 
     def _text(self, extra: str, sites: dict[str, str]) -> str:
         lines = ['[cluster]\nname = "wan"\nencryption = "off"\n']
@@ -125,6 +126,7 @@ class Stage:
             for host in self.hosts:
                 self._start(host)
             self._await_merge()
+            self._configuration = self.status(self.hosts[0])["configuration"]
         except BaseException:
             self.__exit__()
             raise
@@ -167,6 +169,13 @@ class Stage:
             return False
         settled = status["groups_state"] == "settled"
         return settled and sorted(status["members"]) == sorted(self.hosts)
+
+    def check(self) -> None:
+        """Daemons that lost each other meanwhile are nothing to measure."""
+        for host in self.hosts:
+            if self.status(host)["configuration"] != self._configuration:
+                changes = [line for line in self.log(host) if "view" in line or "trouble" in line]
+                raise BenchFailed(f"{host} has changed configuration: {' / '.join(changes[-3:])}")
 
     def status(self, host: str) -> Any:
         with blocking.connect(self.address(host)) as session:
