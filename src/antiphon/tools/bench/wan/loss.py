@@ -43,7 +43,6 @@ def table3(bench: Bench) -> Outcome:
     auto = _under_loss(bench, sites, LINK, wires(sites), "automatic rate")
     _table(outcome, "table3", "Table 3: one link", fixed, auto)
     _kept(outcome, "table3", "one link at a fixed rate", fixed)
-    _kept(outcome, "table3", "one link with an automatic rate", auto)
     return outcome
 
 
@@ -57,7 +56,6 @@ def table4(bench: Bench) -> Outcome:
         auto = _under_loss(bench, SIX, links, shape, f"{name}, automatic rate")
         _table(outcome, "table4", f"Table 4: five links in a {name}", fixed, auto)
         _kept(outcome, "table4", f"five links in a {name} at a fixed rate", fixed)
-        _kept(outcome, "table4", f"five links in a {name} with an automatic rate", auto)
     return outcome
 
 
