@@ -57,7 +57,10 @@ async def _drain(session: aio.Session, post: Post) -> Report:
     while not told.done():
         received = asyncio.create_task(session.receive())
         await asyncio.wait((told, received), return_when=asyncio.FIRST_COMPLETED)
-        event = received.result() if received.done() else None
+        if not received.done():
+            received.cancel()
+            break
+        event = received.result()
         if isinstance(event, Message):
             second = int(time.monotonic())
             came[second] = came.get(second, 0) + event.size
