@@ -62,6 +62,7 @@ class Sender:
         self.finished: list[Bundle] = []
         self.packets: list[Packet] = []
         self._numbers: Counter[tuple[int, bool]] = Counter()
+        self.wanted = 0
 
     def submit(self, session: int, service: Service, size: int, priority: int = 0) -> Bundle:
         key = (session, service != Service.UNRELIABLE)
@@ -72,7 +73,7 @@ class Sender:
         return bundle
 
     def mask(self, bundle: Bundle) -> int:
-        return 0
+        return self.wanted
 
     def far_bytes(self, bundle: Bundle) -> int:
         return 0
@@ -234,3 +235,24 @@ def test_after_a_restart_what_was_partly_sent_is_sent_again(
     back = assembled(sender.packets)
     rest = [bundle for bundle in sent if not any(bundle is one for one in early)]
     assert sorted(back, key=order_of) == sorted(rest, key=order_of)
+
+
+@given(
+    SUBMITTED,
+    st.lists(st.integers(1, 5), min_size=1, max_size=6),
+    st.randoms(use_true_random=False),
+)
+def test_what_others_want_by_now_begins_again_and_fits_the_pieces_that_some_have(
+    submitted: list[tuple[int, Service, int]], visits: list[int], rng: Random
+) -> None:
+    """SP-120: whom a bundle is for may grow while it is under way."""
+    sender = Sender()
+    sent = [sender.submit(*one) for one in submitted]
+    for bit, packets_max in enumerate(visits):
+        sender.wanted = (1 << bit + 1) - 1
+        sender.visit(packets_max)
+    sender.wanted = 0
+    sender.empty(4)
+    shuffled = list(sender.packets)
+    rng.shuffle(shuffled)
+    assert sorted(assembled(shuffled), key=order_of) == sorted(sent, key=order_of)

@@ -63,7 +63,7 @@ Filled = tuple[list[Contents], list[Bundle]]
 class Queue:
     """Bundles of one session that wait for the token."""
 
-    __slots__ = ("session", "priority", "bundles", "sent_bytes", "sent_pieces", "mask")
+    __slots__ = ("session", "priority", "bundles", "sent_bytes", "sent_pieces", "cuts", "mask")
 
     def __init__(self, session: int, priority: int) -> None:
         self.session = session
@@ -71,8 +71,15 @@ class Queue:
         self.bundles: deque[Bundle] = deque()
         self.sent_bytes = 0
         self.sent_pieces = 0
+        self.cuts: list[int] = []
+        """How large the pieces of the first bundle are that ever left in this configuration."""
+
         self.mask = 0
         """Whom the pieces under way are for."""
+
+    def cut_before(self) -> int | None:
+        """How large the next piece was when it left before; None if it never did."""
+        return self.cuts[self.sent_pieces] if self.sent_pieces < len(self.cuts) else None
 
 
 class PacketBuilder:
@@ -181,6 +188,7 @@ class Outbox:
             self._turns[OWN_PRIORITY].remove(intents)
         for queue in self._queues.values():
             queue.sent_bytes = queue.sent_pieces = 0
+            queue.cuts.clear()
 
     def fill_state(self, packets_max: int, way: Way) -> Filled:
         """Packets with nothing but the group state."""
@@ -202,7 +210,13 @@ class Outbox:
                 break
             left = len(bundle.body) - queue.sent_bytes
             cut = room - PIECE_OVERHEAD
-            if left + ORDER_OVERHEAD + way.far_bytes(bundle) <= cut:
+            before = queue.cut_before()
+            if before is not None and before <= cut:
+                builder.add(reliable, self._piece(queue, bundle, before, 0), queue.mask)
+                self._rotate(queue)
+            elif before is not None:
+                builder.close(reliable)
+            elif left + ORDER_OVERHEAD + way.far_bytes(bundle) <= cut:
                 way.stamp(bundle)
                 builder.add(reliable, self._piece(queue, bundle, left, LAST), queue.mask)
                 finished.append(bundle)
@@ -219,7 +233,8 @@ class Outbox:
         return [packet for packet in builder.packets if packet.pieces], finished
 
     def _set_mask(self, queue: Queue, mask: int) -> None:
-        """Who got the first pieces gets the last. If others want it by now, it begins again."""
+        """Who got the first pieces gets the last. If others want it by now, it begins again, in
+        the same pieces: some have those, and put old and new together."""
         if not queue.sent_pieces:
             queue.mask = mask
         elif queue.mask and (not mask or mask & ~queue.mask):
@@ -267,6 +282,8 @@ class Outbox:
             bundle.reach,
         )
         self._large_under_way += not last and not queue.sent_pieces
+        if not last and queue.cut_before() is None:
+            queue.cuts.append(size)
         queue.sent_bytes += size
         queue.sent_pieces += 1
         return pack_piece(piece)
@@ -275,6 +292,7 @@ class Outbox:
         self._large_under_way -= queue.sent_pieces > 1
         queue.bundles.popleft()
         queue.sent_bytes = queue.sent_pieces = 0
+        queue.cuts.clear()
         if queue.bundles:
             self._rotate(queue)
         elif queue is self._state:
