@@ -106,7 +106,7 @@ class Membership:
         self._settings = settings
         self._envelope = envelope
         self._timers = Timers()
-        self._settling = Settling(self._timers, rng)
+        self._settling = Settling(self._timers, rng, settings.settle_us)
         self._outlook = Outlook(me, settings, envelope, self._timers, sites, weights)
         self._site = self._outlook.site
         self._federation = self._outlook.federation

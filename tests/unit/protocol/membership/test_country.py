@@ -120,6 +120,25 @@ def test_a_site_that_is_cut_off_goes_on_alone_and_comes_back() -> None:
     country.run_until(country.whole, 5 * SECOND)
 
 
+class Unlucky(Random):
+    """Draws the longest wait each time."""
+
+    def randrange(self, start: int, *rest: int) -> int:
+        return start - 1
+
+
+def test_sites_do_not_wait_long_for_faults_that_are_over() -> None:
+    """However many attempts failed before, and whatever is drawn."""
+    country = formed(2, 2)
+    country.cut(*country.sites)
+    country.run_until(lambda: country.together(*country.sites), 5 * SECOND)
+    for daemon in country.alive():
+        daemon.membership._settling._rng = Unlucky()
+        daemon.membership._settling.failures = 20
+    country.heal()
+    country.run_until(country.whole, 4 * SECOND)
+
+
 def test_several_components_become_one_at_once() -> None:
     country = Country(Random(4), 2, 2, 2, 2)
     for one in country.sites:
