@@ -19,7 +19,7 @@ from antiphon.sim.notation import Link
 from antiphon.sim.places import Site
 from antiphon.sim.script import Script, Step, Wan
 from antiphon.sim.stage import Repertoire, Stage
-from antiphon.sim.swarm import QUIET_US, SESSIONS, draw_steps, draw_variant, draw_workload
+from antiphon.sim.swarm import QUIET_US, SESSIONS, draw, draw_steps, draw_variant, draw_workload
 from antiphon.sim.trial import NodeVariant, Trial
 
 SITES = (2, 3, 4, 5, 6, 7, 8)
@@ -110,6 +110,11 @@ MANY_SITES = Repertoire(
         nuisances.lost_for_ever: 2_700 * MILLISECOND,
     },
 )
+
+
+def draw_trial(sites: bool, seed: int) -> Trial:
+    """What a seed means in either swarm."""
+    return draw_sites(seed) if sites else draw(seed)
 
 
 def draw_sites(seed: int) -> Trial:

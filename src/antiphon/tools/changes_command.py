@@ -1,6 +1,7 @@
 """`antiphon sim changes`: what changes of configuration cost, over a swarm of seeds."""
 
 import os
+from functools import partial
 
 import click
 import msgspec
@@ -9,9 +10,9 @@ from rich.table import Table
 
 from antiphon.sim.changes import Changes, Phase, measure
 from antiphon.sim.pool import over
-from antiphon.sim.swarm import draw
+from antiphon.sim.sites_swarm import draw_trial
 from antiphon.sim.trial import play
-from antiphon.tools.sim_options import SeedRange
+from antiphon.tools.sim_options import SeedRange, sites_option
 
 MEASURES = ("closed", "waited", "silence")
 MEANING = {
@@ -21,19 +22,20 @@ MEANING = {
 }
 
 
-def _of_seed(seed: int) -> Changes:
-    played, _ = play(draw(seed))
+def _of_seed(sites: bool, seed: int) -> Changes:
+    played, _ = play(draw_trial(sites, seed))
     return measure(played.records)
 
 
 @click.command()
 @click.option("--seeds", type=SeedRange(), default="0:50", help="Run these seeds, A up to B.")
+@sites_option
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes; as many as cores if not said.")
 @click.option("--json", "as_json", is_flag=True, help="End with one line of JSON.")
-def changes(seeds: range, jobs: int | None, as_json: bool) -> None:
+def changes(seeds: range, sites: bool, jobs: int | None, as_json: bool) -> None:
     """Measure the gaps that a change makes in submission and delivery, and show that what
     was accepted in each phase is delivered."""
-    found = list(over(seeds, _of_seed, jobs or os.cpu_count() or 1))
+    found = list(over(seeds, partial(_of_seed, sites), jobs or os.cpu_count() or 1))
     console = Console()
     figures: dict[str, float] = {"changes": sum(len(one.changes) for one in found)}
     table = Table("per change and daemon", "median", "99 %", "longest")

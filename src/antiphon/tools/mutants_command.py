@@ -27,6 +27,7 @@ class Wish:
     """What the command was asked for."""
 
     quick: bool
+    sites: bool
     only: tuple[str, ...]
     jobs: int
     as_json: bool
@@ -40,12 +41,13 @@ class Wish:
         """That asks for the same, with assertions switched off."""
         command = [sys.executable, "-O", "-m", "antiphon", "sim", "mutants"]
         command += ["--quick"] * self.quick + ["--json"] * self.as_json
-        command += ["--remember"] * self.remember
+        command += ["--remember"] * self.remember + ["--sites"] * self.sites
         return [*command, f"--jobs={self.jobs}", *(f"--only={name}" for name in self.only)]
 
 
 @click.command()
 @click.option("--quick", is_flag=True, help="Begin with the seed that is known to catch it.")
+@click.option("--sites", is_flag=True, help="Chase all of them over several sites.")
 @click.option("--only", multiple=True, metavar="NAME", help="Plant this mutant; can be repeated.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes; as many as cores if not said.")
 @click.option("--json", "as_json", is_flag=True, help="End with one line of JSON.")
@@ -53,6 +55,7 @@ class Wish:
 @click.option("--list", "only_list", is_flag=True, help="Tell what the mutants do wrong.")
 def mutants(
     quick: bool,
+    sites: bool,
     only: tuple[str, ...],
     jobs: int | None,
     as_json: bool,
@@ -61,8 +64,9 @@ def mutants(
 ) -> None:
     """Plant protocol bugs, one at a time: a judge must name a promise for each.
 
-    Each mutant runs on the seeds of the swarm, from 0 on, until its records show a broken
-    promise where the node without it keeps them all. Assertions of the machines are off.
+    Each mutant runs on the seeds of its swarm, from 0 on, until its records show a broken
+    promise where the node without it keeps them all: of the swarm over sites if it shows only
+    there. Assertions of the machines are off.
     """
     unknown = [name for name in only if name not in MUTANTS]
     if unknown:
@@ -70,7 +74,7 @@ def mutants(
     if only_list:
         _print_list(Console(highlight=False))
         return
-    wish = Wish(quick, only, jobs or os.cpu_count() or 1, as_json, remember)
+    wish = Wish(quick, sites, only, jobs or os.cpu_count() or 1, as_json, remember)
     if __debug__:
         sys.exit(subprocess.run(wish.command(), check=False).returncode)
     sys.exit(hunt(wish))
@@ -84,7 +88,7 @@ def hunt(wish: Wish) -> int:
         console.width = FILE_WIDTH
     names = wish.names
     chases: list[Chase] = []
-    for chase in chase_all(names, wish.quick, wish.jobs):
+    for chase in chase_all(names, wish.quick, wish.sites, wish.jobs):
         chases.append(chase)
         if console.is_terminal:
             console.print(f"{len(chases)}/{len(names)} {_said(chase)}", markup=False)
@@ -92,15 +96,13 @@ def hunt(wish: Wish) -> int:
     _print_chases(chases, console)
     blind = [] if wish.only else _print_promises(chases, console)
     # A quick look has seen the node without a mutant on each seed that caught one.
-    tried = max(chase.tried for chase in chases)
-    failing = [] if wish.quick else unsound(range(tried), wish.jobs)
-    if failing:
-        console.print(f"the node without a mutant breaks promises on seeds {failing}")
+    failing = [] if wish.quick else _print_unsound(chases, wish.jobs, console)
     survivors = [chase.mutant for chase in chases if not chase.caught]
     for name in survivors:
         console.print(f"{name} survived: {MUTANTS[name].sentence}", markup=False)
     if wish.remember:
-        SEEDS_FILE.write_text(seeds_text({one.mutant: one.seed for one in chases}))
+        at_home = [one for one in chases if one.sites == MUTANTS[one.mutant].sites]
+        SEEDS_FILE.write_text(seeds_text({one.mutant: one.seed for one in at_home}))
     if wish.as_json:
         figures = {
             "planted": len(chases),
@@ -112,6 +114,19 @@ def hunt(wish: Wish) -> int:
         }
         click.echo(msgspec.json.encode(figures))
     return 1 if survivors or blind or failing else 0
+
+
+def _print_unsound(chases: list[Chase], jobs: int, console: Console) -> list[int]:
+    """The seeds tried in each swarm on which the node without a mutant fails."""
+    failing = []
+    for sites in sorted({chase.sites for chase in chases}):
+        tried = max(chase.tried for chase in chases if chase.sites == sites)
+        found = unsound(sites, range(tried), jobs)
+        if found:
+            where = " over sites" if sites else ""
+            console.print(f"the node without a mutant breaks promises on seeds{where} {found}")
+        failing += found
+    return failing
 
 
 def seeds_text(found: dict[str, int | None]) -> str:
@@ -139,7 +154,7 @@ def _print_chases(chases: list[Chase], console: Console) -> None:
             chase.mutant,
             MUTANTS[chase.mutant].area,
             chase.promises[0] if chase.promises else "SURVIVED",
-            "" if chase.seed is None else str(chase.seed),
+            "" if chase.seed is None else f"{'sites ' * chase.sites}{chase.seed}",
             f"{chase.seconds:.1f}",
             " ".join(sorted(chase.promises[1:])),
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from antiphon.sim.swarm import draw
+from antiphon.sim.sites_swarm import draw_trial
 from antiphon.sim.trial import play
 from antiphon.tools.sim_command import run_one
 from antiphon.tools.sim_options import (
@@ -15,6 +15,7 @@ from antiphon.tools.sim_options import (
     mutant_option,
     planter_of,
     read_trial,
+    sites_option,
     timeline_options,
 )
 
@@ -31,7 +32,8 @@ def run_file(file: Path, mutant: str | None, **shown: Any) -> None:
 @click.command()
 @click.option("--seed", type=click.IntRange(min=0), help="Of one seed.")
 @click.option("--seeds", type=SeedRange(), help="Of several, each on a line with its seed.")
-def digest(seed: int | None, seeds: range | None) -> None:
+@sites_option
+def digest(seed: int | None, seeds: range | None, sites: bool) -> None:
     """Print a number for all that happened in a seed.
 
     It is the same on every machine and under every PYTHONHASHSEED.
@@ -39,6 +41,6 @@ def digest(seed: int | None, seeds: range | None) -> None:
     if (seeds is None) == (seed is None):
         raise click.UsageError("give --seed N or --seeds A:B")
     if seed is not None:
-        click.echo(play(draw(seed))[0].digest())
+        click.echo(play(draw_trial(sites, seed))[0].digest())
     for each in seeds or ():
-        click.echo(f"{each} {play(draw(each))[0].digest()}")
+        click.echo(f"{each} {play(draw_trial(sites, each))[0].digest()}")

@@ -7,9 +7,14 @@ from pathlib import Path
 import click
 
 from antiphon.sim.shrink import RUNS_MAX, breaks, broken, shrink
-from antiphon.sim.swarm import draw
+from antiphon.sim.sites_swarm import draw_trial
 from antiphon.sim.trial import Trial, play
-from antiphon.tools.sim_options import mutant_option, planter_of, read_trial
+from antiphon.tools.sim_options import (
+    mutant_option,
+    planter_of,
+    read_trial,
+    sites_option,
+)
 
 
 @click.command("shrink")
@@ -17,6 +22,7 @@ from antiphon.tools.sim_options import mutant_option, planter_of, read_trial
     "file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Begin from this seed's scenario.")
+@sites_option
 @click.option("--promise", help="Which promise to keep broken; the first one if not said.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the script here.")
 @click.option("--runs", type=click.IntRange(min=1), default=RUNS_MAX, show_default=True)
@@ -24,6 +30,7 @@ from antiphon.tools.sim_options import mutant_option, planter_of, read_trial
 def shrink_command(
     file: Path | None,
     seed: int | None,
+    sites: bool,
     promise: str | None,
     output: Path | None,
     runs: int,
@@ -35,7 +42,7 @@ def shrink_command(
     """
     if (file is None) == (seed is None):
         raise click.UsageError("give a FILE or --seed N")
-    trial = read_trial(file) if file is not None else draw(seed or 0)
+    trial = read_trial(file) if file is not None else draw_trial(sites, seed or 0)
     plant = planter_of(mutant)
     _, outcome = play(trial, plant)
     found = broken(outcome)

@@ -13,8 +13,7 @@ from antiphon.sim.endings import Endings
 from antiphon.sim.pool import over
 from antiphon.sim.reach import Counts, Recorder
 from antiphon.sim.sites_reach import count_sites
-from antiphon.sim.sites_swarm import draw_sites
-from antiphon.sim.swarm import draw
+from antiphon.sim.sites_swarm import draw_trial
 from antiphon.sim.timeline import Choice, timeline
 from antiphon.sim.trial import Outcome, Planter, Trial, play
 from antiphon.sim.unreached import findings
@@ -24,6 +23,7 @@ from antiphon.tools.sim_options import (
     choice_of,
     mutant_option,
     planter_of,
+    sites_option,
     timeline_options,
 )
 from antiphon.tools.sim_report import Progress, Tally, print_reach, print_tally, print_verdict
@@ -63,7 +63,7 @@ Work = Callable[[int], tuple[Outcome, Counts]]
 
 @click.group(cls=LazyGroup, lazy=COMMANDS, invoke_without_command=True)
 @click.option("--seeds", type=SeedRange(), help="Run these seeds, from A up to B.")
-@click.option("--sites", is_flag=True, help="Scenarios of several sites.")
+@sites_option
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes; as many as cores if not said.")
 @click.option("--json", "as_json", is_flag=True, help="End with one line of JSON.")
 @click.option("--reach", is_flag=True, help="Count which states met which events.")
@@ -113,10 +113,6 @@ def sim(
         click.echo(str(trial), nl=False)
         return
     sys.exit(run_one(trial, choice_of(shown) if show else None, planter_of(mutant)))
-
-
-def draw_trial(sites: bool, seed: int) -> Trial:
-    return draw_sites(seed) if sites else draw(seed)
 
 
 def run_swarm(seeds: range, work: Work, jobs: int) -> tuple[Tally, Counts]:

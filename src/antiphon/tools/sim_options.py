@@ -67,6 +67,10 @@ def timeline_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+def sites_option(command: Callable[..., None]) -> Callable[..., None]:
+    return click.option("--sites", is_flag=True, help="Scenarios of several sites.")(command)
+
+
 def mutant_option(command: Callable[..., None]) -> Callable[..., None]:
     return click.option("--mutant", help="Plant this mutant in every node.")(command)
 

@@ -31,12 +31,12 @@ class Tally:
 
         self.stuck = 0
         self.failed: dict[int, Outcome] = {}
-        self.messages = 0
         self.configurations = 0
         self.transitional_deliveries = 0
         self.recoveries_aborted = 0
         self.busy_seconds = 0.0
         self._events: list[int] = []
+        self._messages: list[int] = []
         self._configurations: list[int] = []
 
     def add(self, outcome: Outcome) -> None:
@@ -45,12 +45,12 @@ class Tally:
         self.stuck += outcome.stuck
         if outcome.failed:
             self.failed[outcome.seed] = outcome
-        self.messages += outcome.messages
         self.configurations += outcome.configurations
         self.transitional_deliveries += outcome.transitional_deliveries
         self.recoveries_aborted += outcome.recoveries_aborted
         self.busy_seconds += outcome.seconds
         self._events.append(outcome.events)
+        self._messages.append(outcome.messages)
         self._configurations.append(outcome.configurations)
 
     @property
@@ -64,13 +64,14 @@ class Tally:
             "stuck": self.stuck,
             "events": self.events,
             "events_per_second": round(self.events / self.busy_seconds) if self.seeds else 0,
-            "messages": self.messages,
+            "messages": sum(self._messages),
             "configurations": self.configurations,
             "transitional_deliveries": self.transitional_deliveries,
             "recoveries_aborted": self.recoveries_aborted,
             "seconds": round(perf_counter() - self.began, 1),
             "median_events": statistics.median(self._events) if self.seeds else 0,
             "median_configurations": statistics.median(self._configurations) if self.seeds else 0,
+            "least_messages": min(self._messages, default=0),
         }
 
 

@@ -18,7 +18,7 @@ from antiphon.tools import mutants_command
 from antiphon.tools.mutants_command import Wish, hunt, mutants, seeds_text
 
 NAMES = tuple(MUTANTS)[:2]
-ALL = Wish(quick=False, only=(), jobs=1, as_json=True, remember=False)
+ALL = Wish(quick=False, sites=False, only=(), jobs=1, as_json=True, remember=False)
 
 
 def end_of(
@@ -27,12 +27,12 @@ def end_of(
     """How the command ends if the hunt goes like this."""
     monkeypatch.setattr(Wish, "names", NAMES)
     monkeypatch.setattr(mutants_command, "chase_all", lambda *arguments: iter(chases))
-    monkeypatch.setattr(mutants_command, "unsound", lambda seeds, jobs: list(failing))
+    monkeypatch.setattr(mutants_command, "unsound", lambda sites, seeds, jobs: list(failing))
     return hunt(wish)
 
 
 def caught(name: str, *promises: str) -> Chase:
-    return Chase(name, 3, promises, 4, 1.5)
+    return Chase(name, False, 3, promises, 4, 1.5)
 
 
 def test_all_caught_is_a_success(
@@ -48,7 +48,7 @@ def test_all_caught_is_a_success(
 def test_a_survivor_is_named_and_is_a_failure(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    chases = [caught(NAMES[0], *PROMISES_OWED), Chase(NAMES[1], None, (), 200, 99.0)]
+    chases = [caught(NAMES[0], *PROMISES_OWED), Chase(NAMES[1], False, None, (), 200, 99.0)]
     assert end_of(monkeypatch, chases) == 1
     told = capsys.readouterr().out
     assert f"{NAMES[1]} survived" in told
@@ -81,9 +81,9 @@ def test_it_calls_itself_with_assertions_off(monkeypatch: pytest.MonkeyPatch) ->
         return SimpleNamespace(returncode=7)
 
     monkeypatch.setattr(subprocess, "run", run)
-    arguments = ["--quick", "--json", "--jobs", "1", "--only", NAMES[0]]
+    arguments = ["--quick", "--sites", "--json", "--jobs", "1", "--only", NAMES[0]]
     assert CliRunner().invoke(mutants, arguments).exit_code == 7
-    expected = "-O -m antiphon sim mutants --quick --json --jobs=1".split()
+    expected = "-O -m antiphon sim mutants --quick --json --sites --jobs=1".split()
     assert called == [[sys.executable, *expected, f"--only={NAMES[0]}"]]
 
 
@@ -94,11 +94,38 @@ def test_seeds_are_written_down_for_the_quick_look(
     file.write_text(mutants_command.SEEDS_FILE.read_text())
     monkeypatch.setattr(mutants_command, "SEEDS_FILE", file)
     monkeypatch.setattr(mutants_command, "SEEDS", {NAMES[0]: 8, NAMES[1]: 9, "gone": 7})
-    chases = [caught(NAMES[0], "P1"), Chase(NAMES[1], None, (), 200, 99.0)]
+    chases = [caught(NAMES[0], "P1"), Chase(NAMES[1], False, None, (), 200, 99.0)]
     end_of(monkeypatch, chases, replace(ALL, only=NAMES, remember=True))
     written: dict[str, Any] = {}
     exec(file.read_text(), written)
     assert written["SEEDS"] == {NAMES[0]: 3, NAMES[1]: 9}
+
+
+def test_a_seed_of_the_other_swarm_is_not_written_down(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "seeds.py"
+    file.write_text(mutants_command.SEEDS_FILE.read_text())
+    monkeypatch.setattr(mutants_command, "SEEDS_FILE", file)
+    monkeypatch.setattr(mutants_command, "SEEDS", {NAMES[0]: 8})
+    abroad = Chase(NAMES[0], True, 3, ("P1",), 4, 1.5)
+    end_of(monkeypatch, [abroad], replace(ALL, only=NAMES[:1], sites=True, remember=True))
+    assert f'"{NAMES[0]}": 8,' in file.read_text()
+
+
+def test_each_swarm_is_tried_without_mutants_as_far_as_it_was_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried: list[tuple[bool, range]] = []
+
+    def unsound(sites: bool, seeds: range, jobs: int) -> list[int]:
+        tried.append((sites, seeds))
+        return []
+
+    chases = [caught(NAMES[0], "P1"), Chase(NAMES[1], True, 6, ("P2",), 7, 1.5)]
+    monkeypatch.setattr(mutants_command, "unsound", unsound)
+    mutants_command._print_unsound(chases, 1, Console(quiet=True))
+    assert tried == [(False, range(4)), (True, range(7))]
 
 
 def test_the_file_of_seeds_is_what_would_be_written() -> None:

@@ -23,6 +23,21 @@ until 3s
 """)
 """A part lost, a merge, a client that is stuck: every machine has something to do."""
 
+SITES_TRIAL = parse_trial("""
+seed 6
+daemons 5
+sites 1 4 | 2 5 | 3
+sessions 1
+wan * - * latency=5ms loss=0.05
+network latency=1ms loss=0.02 duplicate=0.02
+workload rate=10 until=2500ms large=0.1 churn=0.3
+at 0s break site1 - site3
+at 2s crash lead2
+quiet 2500ms
+until 3s
+""")
+"""The same for what is between sites: a detour, losses, an heir."""
+
 
 def test_there_are_enough_of_each_area() -> None:
     areas = Counter(mutant.area for mutant in MUTANTS.values())
@@ -30,7 +45,12 @@ def test_there_are_enough_of_each_area() -> None:
     assert areas["recovery"] >= 8
     assert areas["flow"] >= 3
     assert areas["groups"] >= 3
-    assert set(areas) == {"membership", "recovery", "ordering", "ring", "flow", "groups"}
+    one_site = {"membership", "recovery", "ordering", "ring", "flow", "groups"}
+    sites = Counter(mutant.area for mutant in MUTANTS.values() if mutant.sites)
+    assert set(sites) == {"representative", "pruning", "routing", "hop", "abroad"}
+    assert sum(sites.values()) >= 16
+    assert min(sites.values()) >= 3
+    assert set(areas) == one_site | set(sites)
 
 
 def test_each_says_what_it_does_wrong() -> None:
@@ -47,7 +67,7 @@ def test_a_seed_is_known_for_each_and_for_nothing_else() -> None:
 def test_it_finds_what_it_wants_to_change(name: str) -> None:
     """What it was written for may have another name or shape by now: then Python complains,
     and the mutant would be a daemon that crashes, not one that does wrong."""
-    _, outcome = play(TRIAL, MUTANTS[name].plant)
+    _, outcome = play(SITES_TRIAL if MUTANTS[name].sites else TRIAL, MUTANTS[name].plant)
     bugs = [found.text for found in outcome.violations if found.promise == BUG]
     misfits = ("AttributeError", "TypeError", "NameError")
     assert not [text for text in bugs if text.strip().splitlines()[-1].startswith(misfits)]

@@ -1,10 +1,25 @@
 """Mutants: protocol bugs planted on purpose, to see whether the judges have teeth."""
 
-from antiphon.sim.mutants import flow, groups, membership, ordering, recovery, ring
+from antiphon.sim.mutants import (
+    abroad,
+    flow,
+    groups,
+    hop,
+    membership,
+    ordering,
+    pruning,
+    recovery,
+    representatives,
+    ring,
+    routing,
+)
 from antiphon.sim.mutants.planting import Mutant
 
 __all__ = ["MUTANTS", "Mutant"]
 
-_ROOMS = (membership, recovery, ordering, ring, flow, groups)
+_ROOMS = (
+    *(membership, recovery, ordering, ring, flow, groups),
+    *(representatives, pruning, routing, hop, abroad),
+)
 
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for room in _ROOMS for mutant in room.MUTANTS}

@@ -14,7 +14,7 @@ import msgspec
 from antiphon.sim.mutants import MUTANTS
 from antiphon.sim.mutants.seeds import SEEDS
 from antiphon.sim.pool import over
-from antiphon.sim.swarm import draw
+from antiphon.sim.sites_swarm import draw_trial
 from antiphon.sim.trial import BUG, Planter, play
 
 SEEDS_MAX = 200
@@ -30,6 +30,9 @@ class Chase(msgspec.Struct, frozen=True):
     """What became of a mutant."""
 
     mutant: str
+    sites: bool
+    """Which swarm it was chased through."""
+
     seed: int | None
     """That caught it; None: it survived."""
 
@@ -44,53 +47,56 @@ class Chase(msgspec.Struct, frozen=True):
         return self.seed is not None
 
 
-def seeds_for(mutant: str, quick: bool) -> Sequence[int]:
+def seeds_for(mutant: str, quick: bool, sites: bool) -> Sequence[int]:
     """In the order in which they are tried: quickly, the one that is known to do first."""
     known = SEEDS.get(mutant)
-    if not quick or known is None:
+    if not quick or known is None or sites != MUTANTS[mutant].sites:
         return range(SEEDS_MAX)
     return [known, *(seed for seed in range(SEEDS_MAX) if seed != known)]
 
 
-def chase(quick: bool, mutant: str) -> Chase:
-    """Until it is caught on a seed that the node without it passes."""
+def chase(quick: bool, all_sites: bool, mutant: str) -> Chase:
+    """Until it is caught on a seed that the node without it passes: of the swarm over sites if
+    it shows only there, or if all are chased there."""
     began = perf_counter()
     plant = MUTANTS[mutant].plant
+    sites = all_sites or MUTANTS[mutant].sites
     tried = 0
-    for seed in seeds_for(mutant, quick):
+    for seed in seeds_for(mutant, quick, sites):
         tried += 1
-        promises = broken(seed, plant)
-        if promises and not broken_by_nobody(seed):
-            return Chase(mutant, seed, promises, tried, perf_counter() - began)
-    return Chase(mutant, None, (), tried, perf_counter() - began)
+        promises = broken(sites, seed, plant)
+        if promises and not broken_by_nobody(sites, seed):
+            return Chase(mutant, sites, seed, promises, tried, perf_counter() - began)
+    return Chase(mutant, sites, None, (), tried, perf_counter() - began)
 
 
-def broken(seed: int, plant: Planter | None) -> tuple[str, ...]:
+def broken(sites: bool, seed: int, plant: Planter | None) -> tuple[str, ...]:
     """The promises that the judges find broken, in the order of time."""
-    _, outcome = play(draw(seed), plant)
+    _, outcome = play(draw_trial(sites, seed), plant)
     found = dict.fromkeys(violation.promise for violation in outcome.violations)
     return tuple(promise for promise in found if promise != BUG)
 
 
 @cache
-def broken_by_nobody(seed: int) -> tuple[str, ...]:
+def broken_by_nobody(sites: bool, seed: int) -> tuple[str, ...]:
     """What the node breaks without any mutant: nothing, we hope."""
-    return broken(seed, None)
+    return broken(sites, seed, None)
 
 
-def chase_all(mutants: Sequence[str], quick: bool, jobs: int) -> Iterator[Chase]:
+def chase_all(mutants: Sequence[str], quick: bool, all_sites: bool, jobs: int) -> Iterator[Chase]:
     """As they are caught, or not."""
-    return over(range(len(mutants)), partial(_chase_nth, mutants, quick), jobs)
+    return over(range(len(mutants)), partial(_chase_nth, mutants, quick, all_sites), jobs)
 
 
-def _chase_nth(mutants: Sequence[str], quick: bool, number: int) -> Chase:
-    return chase(quick, mutants[number])
+def _chase_nth(mutants: Sequence[str], quick: bool, all_sites: bool, number: int) -> Chase:
+    return chase(quick, all_sites, mutants[number])
 
 
-def unsound(seeds: range, jobs: int) -> list[int]:
+def unsound(sites: bool, seeds: range, jobs: int) -> list[int]:
     """Seeds on which the node without a mutant breaks a promise."""
-    return sorted(seed for seed, sound in over(seeds, _sound, jobs) if not sound)
+    found = over(seeds, partial(_sound, sites), jobs)
+    return sorted(seed for seed, sound in found if not sound)
 
 
-def _sound(seed: int) -> tuple[int, bool]:
-    return seed, not broken_by_nobody(seed)
+def _sound(sites: bool, seed: int) -> tuple[int, bool]:
+    return seed, not broken_by_nobody(sites, seed)

@@ -25,15 +25,17 @@ class Mutant:
     area: str
     sentence: str
     plant: Plant
+    sites: bool = False
+    """It shows only where there are several."""
 
 
-def mutants_of(area: str, *plants: Plant) -> tuple[Mutant, ...]:
+def mutants_of(area: str, *plants: Plant, sites: bool = False) -> tuple[Mutant, ...]:
     """Mutants named by their functions and told by the first lines of their docstrings."""
     found = []
     for plant in plants:
         name = getattr(plant, "__name__", "")
         told = " ".join((plant.__doc__ or "").partition("\n\n")[0].split())
-        found.append(Mutant(name.replace("_", "-"), area, told, plant))
+        found.append(Mutant(name.replace("_", "-"), area, told, plant, sites))
     return tuple(found)
 
 
