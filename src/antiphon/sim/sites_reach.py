@@ -17,7 +17,7 @@ from antiphon.protocol.stream.stream import State as StreamState
 from antiphon.sim.gates import Gates
 from antiphon.sim.notation import Tokens
 from antiphon.sim.places import Atlas
-from antiphon.sim.reach import ABORT, DROP, MEMBERSHIP, SITUATION, STREAM, Counts, Pair
+from antiphon.sim.reach import ABORT, ATTEMPT, DROP, MEMBERSHIP, SITUATION, STREAM, Counts, Pair
 from antiphon.sim.script import Script, read_step
 from antiphon.sim.whereabouts import sides, ways
 
@@ -26,6 +26,7 @@ SITE_MEMBERSHIP_EVENTS = (
     "LinkDead",
 )
 SITE_STREAM_EVENTS = ("Arrived", "GroupDaemons", "ChangeMade")
+SITE_ATTEMPT_REASONS = ("left",)
 SITE_ABORT_REASONS = ("edge_lost",)
 SITE_DROP_REASONS = ("other_site", "other_link")
 """What only daemons of several sites say to each other, and how it can fail."""
@@ -62,7 +63,11 @@ def site_pairs() -> Iterator[Pair]:
     for state in State:
         for what in BEFALLS:
             yield Pair(LEADER, state.value, what)
-    for table, reasons in ((ABORT, SITE_ABORT_REASONS), (DROP, SITE_DROP_REASONS)):
+    for table, reasons in (
+        (ATTEMPT, SITE_ATTEMPT_REASONS),
+        (ABORT, SITE_ABORT_REASONS),
+        (DROP, SITE_DROP_REASONS),
+    ):
         for reason in reasons:
             yield Pair(table, "", reason)
     for name in SITE_SITUATIONS:

@@ -2,10 +2,12 @@
 
 from antiphon.core.bundle import Bundle
 from antiphon.core.effects import (
+    ChangeMade,
     Delivered,
     Emit,
     Evidence,
     Freeze,
+    GroupDaemons,
     Holdings,
     Install,
     Installed,
@@ -463,3 +465,12 @@ def test_after_a_full_answer_the_rest_is_asked_for_at_once() -> None:
     for sequence in range(1, many + 1):
         asked += requests(machine.tell(Heard(member(3), data(sequence))))
     assert [request.wanted for _, request in asked] == [((many + 1, many + 5),)]
+
+
+def test_groups_may_still_speak_of_what_was_delivered_in_the_step_of_the_freeze() -> None:
+    """Where a delivery and a proposal are both due, membership's timer comes first."""
+    machine = Machine()
+    machine.freeze()
+    assert machine.tell(GroupDaemons("g", (member(3).daemon,))) == []
+    assert machine.tell(ChangeMade(bundle(1, 1))) == []
+    assert machine.stream.state == State.FROZEN
