@@ -12,6 +12,7 @@ QUICK_TESTS := $(wildcard tests/unit tests/property tests/wire) tests/test_tidy.
 # What `make test` runs after pytest: one command a line, the first that fails ends it.
 define AFTER_PYTEST
 $(ANTIPHON) sim --seeds 0:200 --json
+$(ANTIPHON) sim --sites --seeds 0:40 --json
 $(ANTIPHON) sim mutants --quick --json
 $(ANTIPHON) sim changes --seeds 0:20
 endef

@@ -1,4 +1,4 @@
-"""A few seeds of the swarm keep every promise, and are the same under every hash seed."""
+"""A few seeds of the swarms keep every promise, and are the same under every hash seed."""
 
 import os
 import subprocess
@@ -6,24 +6,25 @@ import sys
 
 import pytest
 
-from antiphon.sim.swarm import draw
+from antiphon.sim.sites_swarm import draw_trial
 from antiphon.sim.trial import play
 from antiphon.tools.sim_report import failure_text
 
-SEEDS = range(30)
-DIGEST_SEED = 12
+SEEDS = [(False, seed) for seed in range(30)] + [(True, seed) for seed in range(1, 13)]
+DIGESTS = (["--seed", "12"], ["--sites", "--seed", "2"])
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_seed_keeps_every_promise(seed: int) -> None:
-    _, outcome = play(draw(seed))
+@pytest.mark.parametrize(("sites", "seed"), SEEDS)
+def test_a_seed_keeps_every_promise(sites: bool, seed: int) -> None:
+    _, outcome = play(draw_trial(sites, seed))
     assert not outcome.failed, failure_text(outcome)
     assert outcome.messages >= 200
     assert outcome.configurations >= 4
 
 
-def test_a_seed_is_the_same_under_every_hash_seed() -> None:
-    command = [sys.executable, "-m", "antiphon", "sim", "digest", "--seed", str(DIGEST_SEED)]
+@pytest.mark.parametrize("which", DIGESTS)
+def test_a_seed_is_the_same_under_every_hash_seed(which: list[str]) -> None:
+    command = [sys.executable, "-m", "antiphon", "sim", "digest", *which]
     running = [
         subprocess.Popen(
             command,

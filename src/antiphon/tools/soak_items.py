@@ -14,6 +14,10 @@ NEW_SEEDS = 5_000
 PART = 1_000
 """Seeds of one item: what is lost when a soak is stopped."""
 
+NEW_SITE_SEEDS = 2_000
+SITE_PART = 250
+"""A scenario of several sites takes four times as long."""
+
 REACH_SEEDS = range(0, 500)
 DIGEST_SEEDS = range(0, 20)
 HASH_SEEDS = ("0", "1", "4711")
@@ -37,14 +41,15 @@ class Item:
     run: Callable[[Soak], tuple[bool, Figures]]
 
 
-def _swarm(seeds: range, reach: bool, soak: Soak) -> tuple[bool, Figures]:
+def _swarm(seeds: range, sites: bool, reach: bool, soak: Soak) -> tuple[bool, Figures]:
     arguments = ["sim", "--seeds", f"{seeds.start}:{seeds.stop}", "--json"]
-    return _command([*arguments, *(["--reach"] * reach), *_jobs(soak)])
+    arguments += ["--sites"] * sites + ["--reach"] * reach
+    return _command([*arguments, *_jobs(soak)])
 
 
-def _new_seeds(part: int, soak: Soak) -> tuple[bool, Figures]:
-    first = soak.new_seeds_from + part * PART
-    return _swarm(range(first, first + PART), False, soak)
+def _new_seeds(sites: bool, size: int, part: int, soak: Soak) -> tuple[bool, Figures]:
+    first = soak.new_seeds_from + part * size
+    return _swarm(range(first, first + size), sites, False, soak)
 
 
 def _mutants(soak: Soak) -> tuple[bool, Figures]:
@@ -60,13 +65,14 @@ def _fuzz(soak: Soak) -> tuple[bool, Figures]:
     return not report.findings, figures
 
 
-def _digests(soak: Soak) -> tuple[bool, Figures]:
+def _digests(sites: bool, soak: Soak) -> tuple[bool, Figures]:
     """The same seeds under several hash seeds."""
     seeds = f"{DIGEST_SEEDS.start}:{DIGEST_SEEDS.stop}"
     told = []
     for hash_seed in HASH_SEEDS:
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
         command = [sys.executable, "-m", "antiphon", "sim", "digest", "--seeds", seeds]
+        command += ["--sites"] * sites
         done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
         told.append(done.stdout.decode().splitlines())
     different = [one[0].split()[0] for one in zip(*told, strict=True) if len(set(one)) > 1]
@@ -147,19 +153,35 @@ def _figure(value: object) -> float:
 ITEMS: dict[str, Item] = {
     "reach": Item(
         f"seeds {REACH_SEEDS.start}:{REACH_SEEDS.stop}, and what of the protocol they meet",
-        partial(_swarm, REACH_SEEDS, True),
+        partial(_swarm, REACH_SEEDS, False, True),
+    ),
+    "sites-reach": Item(
+        f"seeds {REACH_SEEDS.start}:{REACH_SEEDS.stop} of several sites, and what they meet",
+        partial(_swarm, REACH_SEEDS, True, True),
     ),
     **{
         f"seeds-{part + 1}": Item(
             f"{PART:,} seeds that were never run, part {part + 1} of {NEW_SEEDS // PART}",
-            partial(_new_seeds, part),
+            partial(_new_seeds, False, PART, part),
         )
         for part in range(NEW_SEEDS // PART)
+    },
+    **{
+        f"sites-{part + 1}": Item(
+            f"{SITE_PART:,} seeds of several sites that were never run, part {part + 1} of "
+            f"{NEW_SITE_SEEDS // SITE_PART}",
+            partial(_new_seeds, True, SITE_PART, part),
+        )
+        for part in range(NEW_SITE_SEEDS // SITE_PART)
     },
     "mutants": Item("known bugs are planted, and each must be caught", _mutants),
     "fuzz": Item(f"{FUZZ_INPUTS:,} random and mutated inputs", _fuzz),
     "digests": Item(
-        f"{len(DIGEST_SEEDS)} seeds under {len(HASH_SEEDS)} values of PYTHONHASHSEED", _digests
+        f"{len(DIGEST_SEEDS)} seeds under {len(HASH_SEEDS)} values of PYTHONHASHSEED",
+        partial(_digests, False),
+    ),
+    "sites-digests": Item(
+        f"{len(DIGEST_SEEDS)} seeds of several sites under as many", partial(_digests, True)
     ),
     "speed": Item("events in a second on one core", _speed),
     "views-simulated": Item(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from antiphon.tools import soak_command
+from antiphon.tools import soak_command, soak_items
 from antiphon.tools.soak_command import FIRST_NEW_SEED, read_state, soak, source_digest
 from antiphon.tools.soak_items import ITEMS, NEW_SEEDS, Figures, Item, Soak
 
@@ -89,4 +89,23 @@ def test_a_broken_state_is_refused(tmp_path: Path) -> None:
 
 def test_the_items_are_those_that_are_owed() -> None:
     assert {"reach", "mutants", "fuzz", "digests", "speed"} < set(ITEMS)
+    assert {"sites-reach", "sites-1", "sites-8", "sites-digests"} < set(ITEMS)
+
+
+def test_seeds_of_several_sites_are_run_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    def command(arguments: list[str]) -> tuple[bool, Figures]:
+        told.append(" ".join(arguments))
+        return True, {}
+
+    monkeypatch.setattr(soak_items, "_command", command)
+    for name in ("sites-reach", "sites-1", "sites-8", "seeds-2"):
+        ITEMS[name].run(Soak(10_000, None))
+    assert told == [
+        "sim --seeds 0:500 --json --sites --reach",
+        "sim --seeds 10000:10250 --json --sites",
+        "sim --seeds 11750:12000 --json --sites",
+        "sim --seeds 11000:12000 --json",
+    ]
     assert sum(name.startswith("seeds-") for name in ITEMS) == 5
