@@ -42,6 +42,7 @@ from antiphon.wire.control import (
     SiteState,
     Standing,
     State,
+    Times,
     pack_control,
     pack_group_change,
     pack_intent,
@@ -248,8 +249,17 @@ PARTY = (
     MemberState(ME, BASE, 0, STREAMS, 2, 900 << 16),
     MemberState(OTHER, BASE, 1, (), 0, 0),
 )
+HELD_REPORTS = ((ME, 70_000), (OTHER, 1))
+TIMES = Times(70_000, 4_000_000_000, 3_999_000_000, 900_000)
 SITE_REPORT = SiteReport(
-    ME, 70_000, CONFIG, 8, (ME, OTHER), (Standing(OTHER.daemon, BASE, "link_dead"),), (OTHER,)
+    ME,
+    70_000,
+    CONFIG,
+    8,
+    (ME, OTHER),
+    (Standing(OTHER.daemon, BASE, "link_dead"),),
+    (OTHER,),
+    (500,),
 )
 PLACE = (9, 11, 8, 7, 6, 5)
 WAYS = (1, ((0, 70_000), (2, 5)), (Reach(0, 8, 6), Reach(1, 7, 6)))
@@ -310,7 +320,7 @@ EXAMPLES = (
     control("leaving", Leaving()),
     control("site_state", SiteState(CONFIG, PARTS)),
     control("site_ready", SiteReady(CONFIG)),
-    control("greeting", Greeting(ME.daemon, 0xFEDCBA9876543210, ((ME, 70_000), (OTHER, 1)))),
+    control("greeting", Greeting(ME.daemon, 0xFEDCBA9876543210, HELD_REPORTS, TIMES)),
     control("site_report", SITE_REPORT),
     control("relayed", Relayed((ME.daemon, OTHER.daemon), encode_control(Ready(CONFIG)))),
     control("chunk", Chunk(0xFEDCBA9876543210, 1, 3, b"a part of a packet")),

@@ -35,6 +35,9 @@ NEAR_US_MIN = 50
 REPEATING_NEAR_US_MIN = 500
 """Where one packet is repeated for seconds, a run costs by the rotation."""
 
+MEASURED_SHARE = 0.4
+"""Of the seeds have measured weights; the rest are the same without."""
+
 PACKET_BYTES_MIN = 400
 """Room for the way of a bundle to many segments."""
 NEAR_US_MAX = 1_000
@@ -124,6 +127,8 @@ def draw_sites(seed: int) -> Trial:
     stage = Stage(rng, sum(map(len, places)), SESSIONS, rng.randrange(2, 6), places)
     episodes = MANY_SITES.choose(rng)
     variant, snaps = _draw_tcp(seed, _draw_variant(rng), len(places))
+    if Random(f"{seed} weights").random() < MEASURED_SHARE:
+        variant = replace(variant, measured_weights=1)
     if nuisances.stuck_client in episodes:
         variant = replace(variant, backlog_max=rng.randrange(10, 60))
     repeating = nuisances.lost_for_ever in episodes

@@ -55,6 +55,8 @@ class NodeVariant:
     queue_bytes_max: int = SIMULATION.sessions.queue_bytes_max
     tcp_edges: int = 0
     """Of so many pairs of sites one is joined by TCP; 0: none."""
+    measured_weights: int = 0
+    """1: ways between sites cost what leaders measure."""
 
     def settings(self, daemons: int, sites: tuple[tuple[int, ...], ...] = ()) -> NodeSettings:
         pairs = list(combinations(range(len(sites)), 2)) if self.tcp_edges else []
@@ -67,6 +69,7 @@ class NodeVariant:
             daemons=tuple(map(DaemonId, range(1, daemons + 1))),
             sites=tuple(tuple(map(DaemonId, site)) for site in sites),
             stream=self._over(SIMULATION.stream),
+            membership=replace(SIMULATION.membership, measured_weights=bool(self.measured_weights)),
             sessions=self._over(SIMULATION.sessions),
         )
 

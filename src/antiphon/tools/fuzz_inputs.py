@@ -31,6 +31,7 @@ from antiphon.wire.control import (
     SiteReport,
     SiteState,
     Standing,
+    Times,
     pack_control,
 )
 from antiphon.wire.link import read_link_packet
@@ -120,8 +121,8 @@ def _rare_packets() -> Iterator[bytes]:
         Propose(config, ((one,), (two,)), ((0, 1), (2, 0)), "2 appeared"),
         SiteState(config, parts),
         SiteReady(config),
-        Greeting(one.daemon, 2**63, ((one, 3), (two, 4))),
-        SiteReport(one, 5, config, 2, (one, two), (standing,), (two,)),
+        Greeting(one.daemon, 2**63, ((one, 3), (two, 4)), Times(5, 6, 7, 8)),
+        SiteReport(one, 5, config, 2, (one, two), (standing,), (two,), (500,)),
         Relayed((two.daemon, one.daemon), pack_control(Envelope(CLUSTER, two), SiteReady(config))),
     )
     for message in rare:

@@ -22,6 +22,7 @@ from antiphon.core.ids import (
     SomeDaemon,
     ViewId,
 )
+from antiphon.wire.link import NOTHING_HEARD
 from antiphon.wire.packet import HEADER_BYTES, PACKET_BYTES_MAX, Envelope, Tag
 from antiphon.wire.ring import check_order, check_reach
 
@@ -218,6 +219,25 @@ class Leaving(Control):
     """I stop, and this life of mine is over: go on without me."""
 
 
+class Times(NamedTuple):
+    """By which a leader measures the way to another."""
+
+    number: U32
+    """So many Greetings were sent to you in this life, this one among them; 0: I do not lead."""
+
+    clock: U32
+    """Mine, in microseconds, modulo 2**32."""
+
+    echo: U32
+    """The newest of yours that I have heard."""
+
+    held_us: U32
+    """And how long ago that was; NOTHING_HEARD."""
+
+
+NO_TIMES = Times(0, 0, 0, NOTHING_HEARD)
+
+
 class Greeting(Control):
     """Leader to leaders, and to daemons elsewhere that might be: do you hear me? One that does
     not lead answers with whom it follows."""
@@ -230,6 +250,9 @@ class Greeting(Control):
 
     held: Annotated[tuple[tuple[Member, U64], ...], msgspec.Meta(max_length=SEGMENTS_MAX)]
     """Whose reports I have, up to which number; sorted. Empty while we know the same."""
+
+    times: Times = NO_TIMES
+    """Of this Greeting, and of yours."""
 
 
 class Standing(Control):
@@ -258,6 +281,9 @@ class SiteReport(Control):
     standings: Annotated[tuple[Standing, ...], msgspec.Meta(max_length=MEMBERS_MAX)]
     hears: Annotated[tuple[Member, ...], msgspec.Meta(max_length=SEGMENTS_MAX)]
     """Leaders; sorted. Two that hear each other are an edge."""
+
+    weights: Annotated[tuple[U32, ...], msgspec.Meta(max_length=SEGMENTS_MAX)] = ()
+    """Of the ways from these to me, 0 where it is not known; empty if weights are not measured."""
 
 
 class Relayed(Control):
@@ -429,7 +455,9 @@ def _check(message: PacketMessage) -> None:
         case Hello(heard=heard, clique=clique):
             _check_sorted(tuple(member.daemon for member in heard))
             _check_sorted(clique)
-        case Greeting(held=held):
+        case Greeting(held=held, times=times):
+            if times.held_us == NOTHING_HEARD and times.echo:
+                raise DecodeError("bad_field", "an echo of nothing")
             _check_sorted(tuple(member.daemon for member, _ in held))
         case SiteReport():
             _check_report(message)
@@ -490,6 +518,8 @@ def _check_report(report: SiteReport) -> None:
     _check_sorted(tuple(member.daemon for member in report.hears))
     if report.party[:1] != (report.leader,):
         raise DecodeError("bad_field", "a leader is the first of its party")
+    if report.weights and len(report.weights) != len(report.hears):
+        raise DecodeError("bad_field", "weights are told for all that are heard")
     if not {standing.daemon for standing in report.standings} <= set(party):
         raise DecodeError("bad_field", "a standing of a stranger")
 

@@ -161,6 +161,8 @@ BOUNDS = [
     control("malformed", "evidence of 2049 characters", "propose", 3, "e" * 2049),
     control("malformed", "a weight of 33 bits", "propose_segments", 2, [[0, 1 << 32], [1, 0]]),
     control("malformed", "257 reports held", "greeting", 2, [[[n, 1], 1] for n in range(257)]),
+    control("malformed", "a clock of 33 bits", "greeting", 3, [1, 2**32, 3, 4]),
+    control("malformed", "a weight below 0", "site_report", 7, [-1]),
     control("malformed", "257 leaders heard", "site_report", 6, [[n, 1] for n in range(257)]),
     control("malformed", "trouble of 65 characters", "site_report", 5, [[3, LONE_BASE, "t" * 65]]),
     control("malformed", "a route to nobody", "relayed", 0, []),
@@ -206,6 +208,8 @@ MEANINGS = [
     control("bad_field", "a party without its leader", "site_report", 4, [LONE_MEMBER]),
     control("not_canonical", "a party not sorted", "site_report", 4, [[3, 5], [2, 1]]),
     control("not_canonical", "leaders not sorted", "site_report", 6, [[9, 1], [3, 1]]),
+    control("bad_field", "weights of ways that are not there", "site_report", 7, [1, 2]),
+    control("bad_field", "an echo of nothing", "greeting", 3, [1, 2, 3, 2**32 - 1]),
     control("bad_field", "a standing of a stranger", "site_report", 5, [[7, LONE_BASE, ""]]),
     control("bad_field", "a route that returns", "relayed", 0, [3, 4, 3]),
     Refusal(

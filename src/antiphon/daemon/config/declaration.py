@@ -133,6 +133,10 @@ class Network:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overlay:
+    weights: str = key(choice("static", "measured"), "static", restart=True)
+    """`static`: an edge costs 1, or what its `weight` says. `measured`: half its round trip in
+    tenths of a millisecond, more if it loses packets; taken anew when sites come or go."""
+
     shape: str = key(choice(*Shape), Shape.FREE.value, restart=True)
     """`free`: shortest ways by the weights of the edges. `fan-out`: every site sends to all others
     itself. `tree`: one tree for all, of `edges`. `chain`, `ring`: in the order of `sites`. Where an
@@ -155,7 +159,8 @@ class EdgeEntry:
     else through: daemons of these sites are reached by TCP as well, at the same address."""
 
     weight: int | None = key(WEIGHT, None, restart=True)
-    """From the first to the second, and back if `weight_back` says nothing else. `auto`: 1."""
+    """From the first to the second, and back if `weight_back` says nothing else. `auto`: 1,
+    or measured."""
 
     weight_back: int | None = key(WEIGHT, None, restart=True)
     """From the second to the first. `auto`: the same."""

@@ -63,7 +63,8 @@ def _dials(times: bool) -> dict[str, Dial]:
     found = {"pause": Dial(NODE, "pause_us")} if times else {}
     for layer in (STREAM, MEMBERSHIP):
         for each in fields(getattr(LAN, layer)):
-            if ("_us" in each.name) == times and each.name != TOLD_ELSEWHERE:
+            told_elsewhere = each.name == TOLD_ELSEWHERE or each.type is bool
+            if ("_us" in each.name) == times and not told_elsewhere:
                 found[each.name.replace("_us", "")] = Dial(layer, each.name)
     return found
 

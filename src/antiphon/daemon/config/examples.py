@@ -59,6 +59,7 @@ preset = "lan"                     # inside a site
 packet_bytes = 1200                # passes through tunnels
 
 [overlay]
+weights = "static"                 # or measured, by round trip and loss
 shape = "free"                     # shortest ways by weights; or fan-out, tree, chain, ring
 
 # Sites are joined by links that share lines with other traffic, and find out how fast they may be.

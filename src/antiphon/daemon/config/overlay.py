@@ -70,6 +70,9 @@ def check_overlay(notes: Notes, names: Sequence[str], overlay: Overlay) -> None:
     """That the shape has what it needs, and nothing else."""
     shape = Shape(overlay.shape)
     ordered = shape in (Shape.CHAIN, Shape.RING)
+    if overlay.weights == "measured" and shape != Shape.FREE:
+        what = f"{shape} has its own weights"
+        notes.add(("overlay", "weights"), what, 'write "static", or shape = "free"')
     if overlay.sites and not ordered:
         notes.add(("overlay", "sites"), f"{shape} has no order", "remove it, or use chain or ring")
     elif overlay.sites and sorted(overlay.sites) != sorted(names):

@@ -78,7 +78,8 @@ Build = Callable[[NodeSettings], NodeSettings]
 def _layers(config: "Config") -> Iterator[Build]:
     """Each layer's step from the preset to what the file says."""
     stream = {**_turned(config, STREAM), "packet_bytes": config.packet_bytes}
-    membership = _turned(config, MEMBERSHIP)
+    measured = config.overlay.weights == "measured"
+    membership = {**_turned(config, MEMBERSHIP), "measured_weights": measured}
     hop = _hop(config)
     yield lambda old: replace(old, stream=replace(old.stream, **stream))
     yield lambda old: replace(old, membership=replace(old.membership, **membership))

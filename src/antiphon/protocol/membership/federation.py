@@ -11,17 +11,27 @@ Timers   GREET   greet the leaders I know of, and see who is silent
          REPORT  tell what has changed since my last report
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
 from antiphon.core.effects import Send, Word
 from antiphon.core.ids import ConfigId, DaemonId, Member
-from antiphon.core.machine import MILLISECOND, Instant, Timers
+from antiphon.core.machine import MILLISECOND, NEVER, Instant, Timers
+from antiphon.protocol.membership.distance import GUESS, UNHEARD, Distance
 from antiphon.protocol.membership.penalties import Penalties
 from antiphon.protocol.membership.reports import Held, Reports
 from antiphon.protocol.membership.settings import MembershipSettings
-from antiphon.wire.control import SEGMENTS_MAX, Greeting, SiteReport, Standing, pack_control
+from antiphon.wire.control import (
+    SEGMENTS_MAX,
+    Greeting,
+    SiteReport,
+    Standing,
+    Times,
+    pack_control,
+)
+from antiphon.wire.link import CLOCK
 from antiphon.wire.packet import Envelope
 
 GREET = "greet"
@@ -56,6 +66,7 @@ class Far(NamedTuple):
     member: Member
     at: Instant
     summary: int
+    distance: Distance
 
 
 class Party(NamedTuple):
@@ -93,6 +104,11 @@ class Federation:
         self._known: tuple[DaemonId, ...] = ()
         self._referred: dict[DaemonId, Instant] = {}
         self._links = Penalties(settings)
+        self._said: Counter[DaemonId] = Counter()
+        """Greetings to each, which number them."""
+
+        self._born: Instant = NEVER
+        """When I first led."""
         self._probed = 0
         self._turn = 0
         self._asked_at: Instant = -ASK_US
@@ -107,6 +123,7 @@ class Federation:
             return []
         self._party = party
         self._known = known
+        self._born = min(self._born, now)
         for member in party.members:
             self._heard.pop(member.daemon, None)
         if self._reports is None:
@@ -154,7 +171,19 @@ class Federation:
 
     def weight(self, one: DaemonId, two: DaemonId) -> int:
         """Of the way between two daemons: it belongs to their sites."""
-        return self._weights.get((self._site_of[one], self._site_of[two]), 1)
+        by_hand = self._weights.get((self._site_of[one], self._site_of[two]))
+        if by_hand is not None:
+            return by_hand
+        if not self._settings.measured_weights or self._reports is None:
+            return 1
+        return self._reports.measured(one, two) or GUESS
+
+    def site(self, daemon: DaemonId) -> int:
+        return self._site_of[daemon]
+
+    def distances(self) -> dict[DaemonId, Distance]:
+        """Of the leaders that I hear."""
+        return {daemon: far.distance for daemon, far in sorted(self._heard.items())}
 
     def is_far(self, daemon: DaemonId) -> bool:
         """It is of another site."""
@@ -178,13 +207,18 @@ class Federation:
             known = None
         if known is not None and sender.incarnation < known.member.incarnation:
             return "old_incarnation"
-        self._heard[sender.daemon] = Far(sender, now, greeting.summary)
+        if known is not None and known.member != sender:
+            known = None
+        distance = Distance() if known is None else known.distance
+        moved = distance.hear(now, greeting.times, now - self._born)
+        self._heard[sender.daemon] = Far(sender, now, greeting.summary, distance)
         effects: list[Word] = []
         if greeting.held:
             for report in self._reports.newer_than(greeting.held):
                 effects.append(self._send(sender.daemon, report))
-        if known is None or known.member != sender:
+        if known is None or (moved and self._settings.measured_weights):
             effects += self._renew(now)
+        if known is None:
             effects.append(self._greet(now, sender.daemon))
         return effects
 
@@ -279,7 +313,10 @@ class Federation:
         if far is not None and far.summary != summary and now >= self._asked_at + ASK_US:
             self._asked_at = now
             held = self._reports.held()
-        return self._send(daemon, Greeting(self._me.daemon, summary, held))
+        self._said[daemon] += 1
+        echo, held_us = UNHEARD if far is None else far.distance.echo(now)
+        times = Times(self._said[daemon], now % CLOCK, echo, held_us)
+        return self._send(daemon, Greeting(self._me.daemon, summary, held, times))
 
     def _renew(self, now: Instant) -> list[Word]:
         """Tell what has changed."""
@@ -300,11 +337,12 @@ class Federation:
 
     def _report(self, now: Instant) -> SiteReport:
         party = self._party
-        hears = tuple(
-            far.member
+        heard = [
+            far
             for daemon, far in sorted(self._heard.items())
             if self._fresh(now, far) and not self._links.excludes(now, daemon)
-        )
+        ][:SEGMENTS_MAX]
+        measured = heard if self._settings.measured_weights else []
         return SiteReport(
             self._me,
             self._number,
@@ -312,7 +350,8 @@ class Federation:
             party.epoch,
             party.members,
             party.standings,
-            hears[:SEGMENTS_MAX],
+            tuple(far.member for far in heard),
+            tuple(far.distance.weight for far in measured),
         )
 
     def _flood(self, now: Instant, report: SiteReport, but: Iterable[DaemonId]) -> list[Word]:

@@ -55,6 +55,7 @@ from antiphon.protocol.membership.attempt import (
     state_message,
 )
 from antiphon.protocol.membership.chair import Chair, Speech, Told, state_again
+from antiphon.protocol.membership.distance import Distance
 from antiphon.protocol.membership.federation import Sites, Weights
 from antiphon.protocol.membership.minting import Minting
 from antiphon.protocol.membership.outlook import Outlook
@@ -150,6 +151,10 @@ class Membership:
         """To a daemon of another segment a packet may have to be relayed."""
         routes = self._attempt.routes if self._attempt is not None else self._routes
         return send if routes is None else routes.address(self._envelope, send)
+
+    def distances(self) -> dict[DaemonId, Distance]:
+        """Of the leaders that I hear, while I lead."""
+        return self._federation.distances()
 
     def leave(self) -> list[Word]:
         """The last words of this life."""
@@ -317,7 +322,7 @@ class Membership:
 
     def _propose(self, now: Instant) -> list[Word]:
         config = self.ids.mint(self._outlook.epoch(now))
-        configuration = self._outlook.configuration(config, self._settling.wish)
+        configuration = self._outlook.configuration(config, self._settling.wish, self.installed)
         members = configuration.members
         own = f"{self._trouble} by {self._accused}" if self._accused else self._trouble
         cause, text = self._outlook.evidence(now, own, self._settling.wish, self.installed)

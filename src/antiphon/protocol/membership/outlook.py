@@ -17,6 +17,7 @@ from antiphon.protocol.membership.wish import (
     configuration_of,
     holds_together,
     is_light,
+    kept_edges,
     regrouping,
     wished,
 )
@@ -187,5 +188,15 @@ class Outlook:
             found.update({member: told.get(member.daemon, "") for member in report.party})
         return found
 
-    def configuration(self, config: ConfigId, wish: Parts) -> Configuration:
-        return configuration_of(config, wish, self.federation.edges(), self.federation.weight)
+    def configuration(
+        self, config: ConfigId, wish: Parts, installed: Configuration
+    ) -> Configuration:
+        """Measured weights are looked at anew only where the sites or their edges are others:
+        trees outlive the coming and going of daemons (SP-36)."""
+        edges = self.federation.edges()
+        if self._settings.measured_weights and installed.members:
+            kept = kept_edges(wish, installed, edges, self.federation.site)
+            if kept:
+                members = tuple(sorted(member for part in wish for member in part))
+                return Configuration(config, members, wish, kept)
+        return configuration_of(config, wish, edges, self.federation.weight)

@@ -35,6 +35,7 @@ class Reports:
         self._edges: Graph = {self._me: set()}
         self._graph: Graph | None = None
         self._component: tuple[SiteReport, ...] | None = None
+        self._measured: dict[tuple[DaemonId, DaemonId], int] | None = None
         self._summary: int | None = None
 
     @property
@@ -91,6 +92,17 @@ class Reports:
         reached = reachable(graph, self._me)
         return tuple(report for report in self.component() if report.leader.daemon in reached)
 
+    def measured(self, one: DaemonId, two: DaemonId) -> int | None:
+        """Weight of the way from one to the other, as its end has told, or else its start."""
+        if self._measured is None:
+            self._measured = {
+                (other.daemon, daemon): weight
+                for daemon, report in self._reports.items()
+                for other, weight in zip(report.hears, report.weights, strict=False)
+                if weight
+            }
+        return self._measured.get((one, two), self._measured.get((two, one)))
+
     def summary(self) -> int:
         """Equal if two know the same; a mere hint."""
         if self._summary is None:
@@ -140,7 +152,7 @@ class Reports:
     def _part(self, daemon: DaemonId) -> None:
         for other in self._edges.pop(daemon, ()):
             self._edges[other].discard(daemon)
-        self._graph = self._component = self._summary = None
+        self._graph = self._component = self._summary = self._measured = None
 
     def _true_edges(self) -> Graph:
         """Without leaders that are belied."""

@@ -69,6 +69,9 @@ class MembershipSettings:
     strikes_max: int = 2
     """So many failed attempts because of one member bring a penalty."""
 
+    measured_weights: bool = False
+    """Where no weight is set by hand, ways between sites cost what leaders measure (SP-44)."""
+
     def __post_init__(self) -> None:
         if self.hear_us < 3 * self.hello_slow_us:
             raise ConfigError("hear_us", "is less than three slow Hellos", "raise it")

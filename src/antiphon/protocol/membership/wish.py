@@ -66,6 +66,23 @@ def is_light(parts: Parts, installed: Configuration, edges: Edges) -> bool:
     return all((heirs[one], heirs[two]) in edges for one, two, _ in installed.edges)
 
 
+def kept_edges(
+    parts: Parts, installed: Configuration, edges: Edges, site: Callable[[DaemonId], int]
+) -> tuple[tuple[int, int, int], ...] | None:
+    """Those of the installed configuration with their weights, between the segments of the
+    same sites; None if the sites are others, or an edge is not there."""
+    before = [site(members[0].daemon) for members in installed.segments]
+    after = [site(members[0].daemon) for members in parts]
+    if sorted(before) != sorted(after) or len(set(after)) < len(after):
+        return None
+    leaders = [members[0].daemon for members in parts]
+    place = [after.index(one) for one in before]
+    kept = sorted((place[one], place[two], weight) for one, two, weight in installed.edges)
+    if any((leaders[one], leaders[two]) not in edges for one, two, _ in kept):
+        return None
+    return tuple(kept)
+
+
 def configuration_of(
     config: ConfigId, parts: Parts, edges: Edges, weight: Callable[[DaemonId, DaemonId], int]
 ) -> Configuration:

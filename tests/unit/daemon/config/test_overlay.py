@@ -82,6 +82,14 @@ def test_a_fan_out_needs_no_weights() -> None:
     assert edges("[overlay]\nshape = 'fan-out'\n") == ()
 
 
+def test_weights_may_be_measured() -> None:
+    """SP-44. What is set by hand stays."""
+    edge = "[[edge]]\nbetween = ['main', 'west']\nweight = 4\n"
+    settings = read(SITES + "[overlay]\nweights = 'measured'\n" + edge).node_settings("one")
+    assert settings.membership.measured_weights and settings.weights == ((0, 1, 4), (1, 0, 4))
+    assert not read(SITES).node_settings("one").membership.measured_weights
+
+
 def test_an_edge_of_a_shape_keeps_its_settings() -> None:
     text = "[overlay]\nshape = 'chain'\n[[edge]]\nbetween = ['west', 'main']\nrate = '1Mbit'\n"
     by_pair = {frozenset((edge.one, edge.two)): edge for edge in edges(text)}
@@ -122,6 +130,10 @@ EDGE = "[[edge]]\nbetween = ['main', 'west']\n"
         (EDGE + "nack = '2ms'\nnack_max = '1ms'\n", "c.toml:18: edge[1].nack: is above nack_max"),
         ("[hop]\nack_short = '30ms'\n", "c.toml:17: hop.ack_short: is not within ack_long"),
         ("[hop]\nrate_min = '2Gbit'\n", "hop.rate: no rate lies between its limits"),
+        (
+            "[overlay]\nweights = 'measured'\nshape = 'ring'\n",
+            "c.toml:17: overlay.weights: ring has its own weights; write",
+        ),
         ("[overlay]\nsites = ['main']\n", "c.toml:17: overlay.sites: free has no order"),
         (
             "[overlay]\nshape = 'ring'\nsites = ['main', 'west']\n",

@@ -41,10 +41,16 @@ Link = tuple[DaemonId, DaemonId]
 
 
 class Daemon:
-    def __init__(self, member: Member, sites: tuple[tuple[DaemonId, ...], ...], seed: int) -> None:
+    def __init__(
+        self,
+        member: Member,
+        settings: MembershipSettings,
+        sites: tuple[tuple[DaemonId, ...], ...],
+        seed: int,
+    ) -> None:
         self.member = member
         envelope = Envelope(CLUSTER, member)
-        self.membership = Membership(member, SETTINGS, envelope, Random(seed), sites)
+        self.membership = Membership(member, settings, envelope, Random(seed), sites)
         self.envelope = envelope
         self.up = True
         self.broken_since: Instant = -1
@@ -58,12 +64,21 @@ class Daemon:
 
 class Country:
     def __init__(
-        self, random: Random, *sizes: int, loss: float = 0.0, far_us: int = 20_000
+        self,
+        random: Random,
+        *sizes: int,
+        loss: float = 0.0,
+        far_us: int = 20_000,
+        settings: MembershipSettings = SETTINGS,
     ) -> None:
         self.random = random
+        self.settings = settings
         self.now: Instant = 1_000_000
         self.loss = loss
         self.far_us = far_us
+        self.ways: dict[frozenset[int], int] = {}
+        """Between two sites, counted from 1, where it is not `far_us`."""
+
         self.recovery_us = 5_000
         self.cuts: set[Link] = set()
         self.sites = tuple(
@@ -99,7 +114,7 @@ class Country:
         for daemon in map(DaemonId, numbers or tuple(self.site_of)):
             self._lives += 1
             member = Member(daemon, Incarnation(1000 + self._lives))
-            made = Daemon(member, self.sites, self.random.randrange(1 << 30))
+            made = Daemon(member, self.settings, self.sites, self.random.randrange(1 << 30))
             self.daemons[daemon] = made
             self._carry_out(made, made.membership.start(self.now))
         if not numbers:
@@ -246,7 +261,8 @@ class Country:
         if self.lose is not None and self.lose(source, to, packet[TAG_AT]):
             return
         near = self.site_of[source] == self.site_of[to]
-        delay = 100 if near else self.far_us
+        between = frozenset((int(source) // 100, int(to) // 100))
+        delay = 100 if near else self.ways.get(between, self.far_us)
         delay += self.random.randrange(delay)
         self.at(self.now + delay, lambda: other.up and self._hear(other, packet))
 

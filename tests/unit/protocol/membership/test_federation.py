@@ -1,10 +1,13 @@
 """Leaders that find each other: whom they greet, what they answer, what they pass on."""
 
+from dataclasses import replace
+
 from antiphon.core.effects import Send, Word
 from antiphon.core.ids import ConfigId, DaemonId, Incarnation, Member
 from antiphon.protocol.membership.federation import Federation, Party
 from antiphon.protocol.membership.settings import MembershipSettings
-from antiphon.wire.control import Greeting, PacketMessage, SiteReport, read_control
+from antiphon.wire.control import Greeting, PacketMessage, SiteReport, Times, read_control
+from antiphon.wire.link import NOTHING_HEARD
 from antiphon.wire.packet import Envelope, open_header
 
 SETTINGS = MembershipSettings()
@@ -286,3 +289,80 @@ def test_weights_belong_to_sites_and_directions() -> None:
     federation = Leader().federation
     assert federation.weight(DaemonId(11), DaemonId(23)) == 7
     assert federation.weight(DaemonId(23), DaemonId(11)) == 1
+
+
+class Surveyor(Leader):
+    """A leader where weights are measured, and daemons greet it back after a while."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        settings = replace(SETTINGS, measured_weights=True)
+        envelope = Envelope(1, self.me)
+        self.federation = Federation(self.me, settings, envelope, SITES, ((0, 1, 7),))
+        self.federation.lead(self.now, party(10, 11), ())
+        self.now += 1_000_000
+
+    def survey(self, other: int, round_trip_us: int, number: int = 1) -> list[SiteReport]:
+        """Reports that are sent when its greeting has come."""
+        times = Times(number, 0, (self.now - round_trip_us) % 2**32, 0)
+        told = self.hear(other, Greeting(DaemonId(other), 0, (), times))
+        return [one for _, one in told if isinstance(one, SiteReport)]
+
+
+def test_measured_weights_are_told_and_renewed_when_they_moved() -> None:
+    """SP-44."""
+    leader = Surveyor()
+    (first,) = leader.survey(30, 40_000)
+    assert (first.hears, first.weights) == ((member(30),), (200,))
+    leader.now += 1_000_000
+    assert leader.survey(30, 39_000, 2) == [], "noise"
+    leader.now += 1_000_000
+    (renewed,) = leader.survey(30, 20_000, 3)
+    assert renewed.weights == (100,)
+    assert leader.federation.distances()[DaemonId(30)].round_trip_us == 20_000
+
+
+def test_a_weight_is_what_the_end_of_the_way_says_or_else_its_start() -> None:
+    """SP-44, SP-112: set by hand, measured at either end, or guessed; in this order."""
+    leader = Surveyor()
+    federation = leader.federation
+    leader.survey(20, 40_000)
+    leader.now += 100_000
+    leader.survey(30, 60_000)
+    leader.hear(20, replace_weights(report(20, 10, 30), (900, 150)))
+    leader.hear(30, replace_weights(report(30, 10, 20), (0, 0)))
+    ways = {
+        (10, 20): 7,  # by hand
+        (20, 10): 200,
+        (10, 30): 300,  # 30 has not measured it yet
+        (30, 20): 150,
+        (20, 30): 150,
+        (21, 31): 500,  # nobody has
+    }
+    for (one, two), weight in ways.items():
+        assert federation.weight(DaemonId(one), DaemonId(two)) == weight, (one, two)
+
+
+def test_weights_are_not_told_where_the_file_sets_them() -> None:
+    leader = Leader()
+    leader.now += 1_000_000
+    times = Times(1, 0, leader.now - 40_000, 0)
+    ((_, told), _) = leader.hear(20, Greeting(DaemonId(20), 0, (), times))
+    assert isinstance(told, SiteReport) and told.weights == ()
+    assert leader.federation.distances()[DaemonId(20)].round_trip_us == 40_000, "but known"
+
+
+def replace_weights(told: SiteReport, weights: tuple[int, ...]) -> SiteReport:
+    told.weights = weights
+    return told
+
+
+def test_greetings_are_numbered_for_each_and_echo_the_clock() -> None:
+    leader = Leader()
+    times = Times(4, 77, 0, NOTHING_HEARD)
+    told = leader.hear(20, Greeting(DaemonId(20), 0, (), times))
+    (answer,) = [one for _, one in told if isinstance(one, Greeting)]
+    assert answer.times == (1, leader.now, 77, 0)
+    later = [one for to, one in leader.run(2 * SETTINGS.settle_us) if to == 20]
+    (second,) = [one for one in later if isinstance(one, Greeting)]
+    assert second.times.number == 2 and second.times.echo == 77 and second.times.held_us > 0

@@ -6,7 +6,7 @@ from antiphon.core.effects import Send
 from antiphon.core.ids import ConfigId, Configuration, DaemonId, Incarnation, Member
 from antiphon.protocol.membership.graph import reachable
 from antiphon.protocol.membership.routes import Routes, forward
-from antiphon.protocol.membership.wish import configuration_of
+from antiphon.protocol.membership.wish import configuration_of, kept_edges
 from antiphon.wire.control import HOPS_MAX, Ready, Relayed, pack_control, read_control
 from antiphon.wire.packet import Envelope, Tag
 
@@ -47,6 +47,27 @@ def test_an_edge_has_a_weight_for_each_direction() -> None:
 def test_a_configuration_of_one_segment_has_no_edges() -> None:
     made = configuration_of(CONFIGURATION.id, PARTS[:1], set(), lambda one, two: 1)
     assert made == Configuration(CONFIGURATION.id, PARTS[0])
+
+
+def test_edges_outlive_daemons_and_leaders_with_their_weights() -> None:
+    """SP-36, X-29: whatever would be measured now."""
+    site = {10: 0, 11: 0, 20: 1, 21: 1, 30: 2, 31: 2, 40: 0}
+    edges = ((0, 1, 4), (1, 0, 5), (1, 2, 6), (2, 1, 7))
+    installed = Configuration(CONFIGURATION.id, MEMBERS, PARTS, edges)
+
+    def kept(*parts: tuple[int, ...], edges: set[tuple[DaemonId, DaemonId]]) -> object:
+        named = tuple(tuple(map(member, part)) for part in parts)
+        return kept_edges(named, installed, edges, lambda daemon: site[daemon])
+
+    chain = both_ways((10, 20), (20, 30), (10, 30))
+    assert kept((10,), (20, 21), (30,), edges=chain) == edges, "daemons went"
+    led = both_ways((11, 20), (20, 30))
+    assert kept((11,), (20, 21), (30,), edges=led) == edges, "one has another leader"
+    assert kept((10,), (20,), edges=chain) is None, "a site went"
+    assert kept((10,), (20,), (21,), (30,), edges=chain) is None, "a site is torn"
+    assert kept((10,), (20,), (30,), edges=both_ways((10, 20), (10, 30))) is None, "an edge went"
+    moved = kept((20,), (30,), (40,), edges=both_ways((40, 20), (20, 30)))
+    assert moved == ((0, 1, 6), (0, 2, 5), (1, 0, 7), (2, 0, 4)), "segments are counted anew"
 
 
 def member(number: int) -> Member:
