@@ -13,6 +13,7 @@ from typing import Any
 from antiphon.core.ids import DaemonId, SessionId
 from antiphon.daemon.clock import clock
 from antiphon.daemon.driver import Driver
+from antiphon.daemon.far import leaders_told, links_told
 from antiphon.wire.client import Query
 from antiphon.wire.packet import WIRE_VERSION
 
@@ -79,6 +80,8 @@ class Queries:
             "members": [self.names.get(one, str(one)) for one in configuration.daemons],
             "known_daemons": sorted(self.names.values()),
             "evidence": self.named(node.groups.evidence),
+            "links": links_told(node, self.names),
+            "leaders": leaders_told(node, self.names),
             "sessions": len(driver.clients),
             "groups": len(node.groups.group_names()),
             "network": dict(driver.datagrams.counts),

@@ -151,6 +151,7 @@ def _details(answer: Answer) -> Table:
         "configuration": ", ".join(answer["members"]),
         **({"without": ", ".join(absent)} if absent else {}),
         "last change": answer["evidence"] or "start",
+        **{f"link to {link['peer']}": _link(link) for link in answer["links"]},
         "sessions": str(answer["sessions"]),
         "groups": str(answer["groups"]),
         "offload": _on(answer["offload"]),
@@ -164,6 +165,19 @@ def _details(answer: Answer) -> Table:
     for name, value in rows.items():
         table.add_row(name, value, style="yellow" if name == "without" else "")
     return table
+
+
+def _link(link: dict[str, Any]) -> str:
+    trip, rate = link["round_trip_ms"], link["rate_bits"]
+    told = [
+        link["kind"] if link["state"] == "up" else f"{link['kind']}, {link['state']}",
+        "round trip not known yet" if trip is None else f"round trip {trip:.1f} ms",
+        f"loss {100 * link['loss']:.1f} %",
+        *([] if rate is None else [f"rate {rate / 1e6:.2f} Mbit/s"]),
+        f"waiting {link['waiting_bytes']:,} bytes",
+        f"not acknowledged {link['unacknowledged']:,}",
+    ]
+    return ", ".join(told)
 
 
 def _on(offload: dict[str, bool]) -> str:

@@ -29,6 +29,7 @@ def test_status_says_what_the_daemon_is_and_does(tmp_path: Path) -> None:
         assert status["members"] == ["one"] and status["known_daemons"] == ["one", "two"]
         assert status["records"].keys() == {"written", "dropped"}
         assert status["drops"] == {} and status["silenced"] == []
+        assert status["links"] == status["leaders"] == [], "one site"
 
 
 def test_groups_and_members_are_listed(tmp_path: Path) -> None:

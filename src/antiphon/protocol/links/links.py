@@ -33,6 +33,7 @@ from antiphon.protocol.links.memory import Memory
 from antiphon.protocol.links.news import LinkId, LinkRoom
 from antiphon.protocol.links.pipe import Pipe
 from antiphon.protocol.links.settings import LinkKind
+from antiphon.protocol.links.standing import LinkStanding, standing_of
 from antiphon.protocol.links.tube import Tube
 from antiphon.wire.heard import HeardLink
 from antiphon.wire.link import LinkPacket
@@ -151,6 +152,10 @@ class Links:
         if any(isinstance(effect, LinkDead) for effect in effects):
             del self._links[link.link.peer.daemon]
         return [effect for effect in effects if not isinstance(effect, LinkRoom)]
+
+    def standings(self) -> list[LinkStanding]:
+        """How each link is doing, by peer."""
+        return [standing_of(link) for _, link in sorted(self._links.items())]
 
     def _dropped(self, now: Instant, sender: Member, reason: str) -> Emit:
         row = Record(Kind.DROP, now, self._me.daemon, self._me.incarnation)

@@ -99,16 +99,17 @@ class Federation:
         self._reports: Reports | None = None
         self._party = Party(ConfigId(0, me.daemon, me.incarnation, 0), 0, (me,), ())
         self._number = 0
+        self._born: Instant = NEVER
+        """When I first led."""
+
+        self._said: Counter[DaemonId] = Counter()
+        """Greetings to each, which number them."""
+
         self._told_at: Instant = 0
         self._heard: dict[DaemonId, Far] = {}
         self._known: tuple[DaemonId, ...] = ()
         self._referred: dict[DaemonId, Instant] = {}
         self._links = Penalties(settings)
-        self._said: Counter[DaemonId] = Counter()
-        """Greetings to each, which number them."""
-
-        self._born: Instant = NEVER
-        """When I first led."""
         self._probed = 0
         self._turn = 0
         self._asked_at: Instant = -ASK_US
@@ -180,6 +181,11 @@ class Federation:
 
     def site(self, daemon: DaemonId) -> int:
         return self._site_of[daemon]
+
+    def _measured(self, hears: tuple[Member, ...]) -> tuple[int, ...]:
+        if not self._settings.measured_weights:
+            return ()
+        return tuple(self._heard[member.daemon].distance.weight for member in hears)
 
     def distances(self) -> dict[DaemonId, Distance]:
         """Of the leaders that I hear."""
@@ -337,12 +343,11 @@ class Federation:
 
     def _report(self, now: Instant) -> SiteReport:
         party = self._party
-        heard = [
-            far
+        hears = tuple(
+            far.member
             for daemon, far in sorted(self._heard.items())
             if self._fresh(now, far) and not self._links.excludes(now, daemon)
-        ][:SEGMENTS_MAX]
-        measured = heard if self._settings.measured_weights else []
+        )
         return SiteReport(
             self._me,
             self._number,
@@ -350,8 +355,8 @@ class Federation:
             party.epoch,
             party.members,
             party.standings,
-            tuple(far.member for far in heard),
-            tuple(far.distance.weight for far in measured),
+            hears[:SEGMENTS_MAX],
+            self._measured(hears[:SEGMENTS_MAX]),
         )
 
     def _flood(self, now: Instant, report: SiteReport, but: Iterable[DaemonId]) -> list[Word]:

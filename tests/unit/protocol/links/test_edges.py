@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from antiphon.core.effects import Neighbours
+from antiphon.core.effects import Forward, Neighbours
 from antiphon.core.errors import ConfigError
 from antiphon.core.ids import DaemonId, Incarnation, Member
 from antiphon.core.weights import WEIGHT_MAX
 from antiphon.protocol.links.edges import Edges
 from antiphon.protocol.links.links import Links
-from antiphon.protocol.links.settings import EdgeSettings, HopSettings
+from antiphon.protocol.links.settings import EdgeSettings, HopSettings, LinkKind
 from antiphon.wire.packet import Envelope
 
 SITES = ((DaemonId(10), DaemonId(11)), (DaemonId(20),), (DaemonId(30),))
@@ -44,6 +44,23 @@ def test_a_link_is_made_with_the_settings_of_its_edge() -> None:
     links.handle(0, Neighbours(1, peers))
     rates = [links._links[peer.daemon].rate.rate_bytes for peer in peers]
     assert rates == [5_000, 1_000]
+
+
+def test_links_tell_how_they_are_doing() -> None:
+    me = Member(DaemonId(10), Incarnation(1))
+    tcp = EdgeSettings(0, 1, link=LinkKind.TCP)
+    links = Links(me, Edges(me.daemon, SITES, (SLOW, tcp), USUAL), Envelope(1, me))
+    assert links.standings() == []
+    peers = tuple(Member(daemon, Incarnation(1)) for daemon in (SITES[2][0], SITES[1][0]))
+    links.handle(0, Neighbours(1, peers))
+    for _ in range(20):
+        links.handle(0, Forward(peers[0].daemon, bytes(1_000), True))
+    piped, slow = links.standings()
+    assert (piped.peer, piped.kind, piped.rate_bytes) == (20, "tcp", None)
+    assert piped.state == "dialling"
+    assert (slow.peer, slow.kind, slow.state, slow.rate_bytes) == (30, "hop", "up", 1_000)
+    assert slow.round_trip_us is None and slow.loss == 0.0
+    assert slow.waiting_bytes + 1_000 * slow.open_objects == 20_000 and slow.waiting_bytes
 
 
 @pytest.mark.parametrize(

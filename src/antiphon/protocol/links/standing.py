@@ -1,0 +1,46 @@
+"""How a link is doing, for those who look on."""
+
+from typing import NamedTuple
+
+from antiphon.core.ids import DaemonId
+from antiphon.protocol.links.hop import Hop
+from antiphon.protocol.links.settings import LinkKind
+from antiphon.protocol.links.tube import Tube
+
+UP = "up"
+
+
+class LinkStanding(NamedTuple):
+    peer: DaemonId
+    kind: LinkKind
+    state: str
+    """`up`; of a TCP link, what becomes of its pipe."""
+
+    round_trip_us: int | None
+    """None until it is measured."""
+
+    loss: float
+    """Share of objects that were asked for again."""
+
+    rate_bytes: int | None
+    """Per second, at present; None: it is TCP's own."""
+
+    waiting_bytes: int
+    """Not sent yet."""
+
+    open_objects: int
+    """Sent, and not acknowledged."""
+
+
+def standing_of(link: Hop | Tube) -> LinkStanding:
+    trip = link.path.round_trip
+    return LinkStanding(
+        link.link.peer.daemon,
+        LinkKind.HOP if isinstance(link, Hop) else LinkKind.TCP,
+        UP if isinstance(link, Hop) else link.state.lower(),
+        trip.smooth_us if trip.known else None,
+        link.path.loss.share,
+        link.rate.rate_bytes if isinstance(link, Hop) else None,
+        link.backlog_bytes,
+        link.open_objects,
+    )
