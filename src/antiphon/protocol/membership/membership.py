@@ -55,7 +55,6 @@ from antiphon.protocol.membership.attempt import (
     state_message,
 )
 from antiphon.protocol.membership.chair import Chair, Speech, Told, state_again
-from antiphon.protocol.membership.distance import Distance
 from antiphon.protocol.membership.federation import Sites, Weights
 from antiphon.protocol.membership.minting import Minting
 from antiphon.protocol.membership.outlook import Outlook
@@ -111,6 +110,7 @@ class Membership:
         self._outlook = Outlook(me, settings, envelope, self._timers, sites, weights)
         self._site = self._outlook.site
         self._federation = self._outlook.federation
+        self.distances = self._federation.distances
         self.state = State.GATHER
         self.ids = Minting(me)  # installed.id <= ids.accepted
         self.installed = Configuration(NO_CONFIG, ())
@@ -151,10 +151,6 @@ class Membership:
         """To a daemon of another segment a packet may have to be relayed."""
         routes = self._attempt.routes if self._attempt is not None else self._routes
         return send if routes is None else routes.address(self._envelope, send)
-
-    def distances(self) -> dict[DaemonId, Distance]:
-        """Of the leaders that I hear, while I lead."""
-        return self._federation.distances()
 
     def leave(self) -> list[Word]:
         """The last words of this life."""
