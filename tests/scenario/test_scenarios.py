@@ -15,7 +15,7 @@ FILES = sorted(HERE.glob("*.txt"))
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_scenario(file: Path, request: pytest.FixtureRequest) -> None:
     scenario = parse_scenario(file.read_text())
-    run, transcript = play(scenario, make_nodes(scenario.script))
+    run, transcript = play(scenario, make_nodes(scenario.script, scenario.settings))
     if request.config.getoption("--rewrite", default=False):
         file.write_text(rewritten(scenario, transcript))
         scenario = parse_scenario(file.read_text())

@@ -477,3 +477,12 @@ class Trouble(Word):
 
     reason: str
     accused: DaemonId
+    detail: str = ""
+    """What speaks for it."""
+
+
+class Late(Word):
+    """stream -> membership: the segments of these leaders are half as late as nobody may be;
+    whoever is accused of being slow is one of them, or it is only slow to somebody else."""
+
+    leaders: tuple[DaemonId, ...]

@@ -7,8 +7,9 @@
     ----
     0.131 1 install 1.1 {1 2 3} from 0.0
 
-A transcript has one line for each record of the kinds after `show`: seconds, process, kind,
-and the columns that matter. It is made of records, so that no rewording breaks a test.
+Like a trial, the script may have a `node` line. A transcript has one line for each record of the
+kinds after `show`: seconds, process, kind, and the columns that matter. It is made of
+records, so that no rewording breaks a test.
 """
 
 from collections.abc import Callable
@@ -20,8 +21,10 @@ from antiphon.core.machine import SECOND
 from antiphon.core.positions import place_name
 from antiphon.core.service import Service
 from antiphon.core.trace import DAEMON, Kind, Record
+from antiphon.protocol.presets import NodeSettings
 from antiphon.sim.faults import Run, run
-from antiphon.sim.script import Script, parse_script
+from antiphon.sim.script import Script
+from antiphon.sim.trial import NodeVariant, parse_trial
 from antiphon.sim.world import MakeNode
 
 BORDER = "----"
@@ -32,11 +35,16 @@ SHOWN_UNLESS_SAID: tuple[Kind, ...] = (Kind.START, Kind.STOP, Kind.TROUBLE, Kind
 @dataclass(frozen=True, slots=True)
 class Scenario:
     script: Script
+    variant: NodeVariant
     show: tuple[Kind, ...]
     told: str
     """The text above the border, as written."""
 
     expected: str
+
+    @property
+    def settings(self) -> NodeSettings:
+        return self.variant.settings(self.script.daemons, self.script.sites)
 
 
 def parse_scenario(text: str) -> Scenario:
@@ -47,7 +55,8 @@ def parse_scenario(text: str) -> Scenario:
         if line.split()[:1] == [SHOW]:
             show = _read_show(number, line)
             lines[number - 1] = ""
-    return Scenario(parse_script("\n".join(lines)), show, told, expected if border else "")
+    trial = parse_trial("\n".join(lines))
+    return Scenario(trial.script, trial.variant, show, told, expected if border else "")
 
 
 def _read_show(number: int, line: str) -> tuple[Kind, ...]:

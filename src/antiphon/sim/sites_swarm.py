@@ -131,6 +131,7 @@ def draw_sites(seed: int) -> Trial:
         variant = replace(variant, measured_weights=1)
     if nuisances.stuck_client in episodes:
         variant = replace(variant, backlog_max=rng.randrange(10, 60))
+    variant = replace(variant, slow_site_us=_draw_policy(seed))
     repeating = nuisances.lost_for_ever in episodes
     near_us_min = REPEATING_NEAR_US_MIN if repeating else NEAR_US_MIN
     script = Script(
@@ -209,6 +210,12 @@ def _draw_tcp(seed: int, variant: NodeVariant, sites: int) -> tuple[NodeVariant,
         link = Link(Site(one), Site(two), True) if rng.random() < 0.6 else EVERY_LINK
         steps.append(Step(rng.randrange(QUIET_US - SECOND), Action("snap", link=link)))
     return replace(variant, tcp_edges=rng.choice((1, 1, 2, 3))), steps
+
+
+def _draw_policy(seed: int) -> int:
+    """Most wait for slow sites. Drawn apart, so that the rest of a seed is what it was."""
+    rng = Random(f"{seed} policy")
+    return rng.randrange(1_000, 5_000) * MILLISECOND if rng.random() < 0.15 else 0
 
 
 def _draw_network(rng: Random, least_us: int, most_us: int, loss_max: float) -> NetworkSettings:

@@ -49,6 +49,7 @@ class NodeVariant:
     member_packets_max: int = SIMULATION.stream.member_packets_max
     window_packets_low: int = SIMULATION.stream.window_packets_low
     window_packets_max: int = SIMULATION.stream.window_packets_max
+    slow_site_us: int = SIMULATION.stream.slow_site_us
     backlog_max: int = SIMULATION.sessions.backlog_max
     queue_bytes_low: int = SIMULATION.sessions.queue_bytes_low
     queue_bytes_high: int = SIMULATION.sessions.queue_bytes_high

@@ -86,6 +86,10 @@ ELSEWHERE: dict[Pair, str] = {
         ).split()
     },
     **{
+        Pair(table, "", GatherReason.SLOW_SITE.value): "is a policy, and off in most seeds"
+        for table in (GATHER, ATTEMPT)
+    },
+    **{
         Pair(REFUSAL, "", code): "the simulated client sends only what its library packs"
         for code in ("bad_size", "malformed", "bad_field", "wrong_size", "not_canonical")
     },

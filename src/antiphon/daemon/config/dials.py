@@ -98,10 +98,13 @@ DIALS = {
     "hop": _hop_dials(),
 }
 
+# Only what is off by default may be turned off.
 KEYS = {
-    "timeouts": {name: Key(TIMEOUT, None, True) for name in DIALS["timeouts"]},
+    "timeouts": {
+        name: Key(TIMEOUT if setting(LAN, dial) else TIME, None, True)
+        for name, dial in DIALS["timeouts"].items()
+    },
     "tuning": {
-        # Only what is off by default may be turned off.
         name: Key(
             SIZE if "_bytes" in name else count(min(1, setting(LAN, dial)), COUNT_MAX),
             None,

@@ -19,7 +19,7 @@ from antiphon.core.effects import Arrived, LinkDead, Send, Word
 from antiphon.core.machine import Instant, Timers
 from antiphon.protocol.links.echo import Echo
 from antiphon.protocol.links.memory import Memory
-from antiphon.protocol.links.news import LinkId, LinkRoom
+from antiphon.protocol.links.news import LinkId
 from antiphon.protocol.links.rate import Bucket, Report
 from antiphon.protocol.links.repair import Receiving, as_runs
 from antiphon.protocol.links.sending import Sending
@@ -68,7 +68,6 @@ class Hop:
 
         self._probes = 0
         self._probed_since: Instant = 0
-        self._held_back = False
 
     def deadline(self) -> Instant:
         return self._timers.deadline()
@@ -78,11 +77,6 @@ class Hop:
         self._timers.shift(gap)
 
     # What the layer above asks and says.
-
-    @property
-    def can_send(self) -> bool:
-        """False: hold back until LinkRoom; what is sent all the same is taken."""
-        return not self._held_back
 
     @property
     def backlog_bytes(self) -> int:
@@ -99,7 +93,6 @@ class Hop:
         for data in objects:
             assert 0 < len(data) <= self._settings.object_bytes_max, len(data)
             self.sending.queue(data)
-        self._held_back |= self.backlog_bytes >= self._settings.backlog_bytes
         return self._pump(now)
 
     # What the network brings.
@@ -253,9 +246,6 @@ class Hop:
                 self.rate.ran_dry()
         if effects:
             self._arm_probe(now)
-        if self._held_back and self.backlog_bytes <= self._settings.backlog_bytes // 2:
-            self._held_back = False
-            effects.append(LinkRoom(self.link))
         return effects
 
     def _data(self, now: Instant, window_bytes: int) -> list[Word]:

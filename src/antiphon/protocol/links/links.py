@@ -30,7 +30,7 @@ from antiphon.core.trace import Kind, Record
 from antiphon.protocol.links.edges import Edges
 from antiphon.protocol.links.hop import Hop
 from antiphon.protocol.links.memory import Memory
-from antiphon.protocol.links.news import LinkId, LinkRoom
+from antiphon.protocol.links.news import LinkId
 from antiphon.protocol.links.pipe import Pipe
 from antiphon.protocol.links.settings import LinkKind
 from antiphon.protocol.links.standing import LinkStanding, standing_of
@@ -151,7 +151,7 @@ class Links:
         window of all segments bounds what is on its way."""
         if any(isinstance(effect, LinkDead) for effect in effects):
             del self._links[link.link.peer.daemon]
-        return [effect for effect in effects if not isinstance(effect, LinkRoom)]
+        return effects
 
     def standings(self) -> list[LinkStanding]:
         """How each link is doing, by peer."""

@@ -1,8 +1,7 @@
-"""Who a link is, and what it tells the layer above. Packets leave as `Send`."""
+"""Who a link is."""
 
 from typing import NamedTuple
 
-from antiphon.core.effects import Word
 from antiphon.core.ids import Member
 
 
@@ -16,9 +15,3 @@ class LinkId(NamedTuple):
     me: Member
     peer: Member
     birth: int
-
-
-class LinkRoom(Word):
-    """The backlog is small again; said once after it had been too large."""
-
-    link: LinkId

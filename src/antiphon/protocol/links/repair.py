@@ -43,6 +43,7 @@ class Receiving:
         self.false_requests = 0
         """Asked for although it was only late (SP-149)."""
 
+        self._repaired_at: Instant = 0
         self.late = 0
         self.duplicates = 0
 
@@ -82,6 +83,7 @@ class Receiving:
 
     def _note_repair(self, now: Instant, sequence: int, gap: Missing) -> None:
         self._path.reordering.was_lost()
+        self._repaired_at = now
         if gap.requests == 1:  # of several requests nobody knows which was answered
             self._path.repair.note(now, now - gap.asked_at)
         self._asked[sequence] = gap.since
@@ -111,7 +113,8 @@ class Receiving:
 
     def take_due(self, now: Instant) -> tuple[list[int], bool]:
         """What to ask for now, sorted, and whether something was asked for too often (SP-150,
-        SP-152). The next time is by the round trip."""
+        SP-152). The next time is by the round trip. While other repairs come it is not too
+        often: a slow link has many to bring, and the sending end counts each by itself."""
         wanted = []
         too_often = False
         again = now + self._path.repair_timeout_us() + self._path.reordering.patience_us()
@@ -124,7 +127,8 @@ class Receiving:
             heappush(self._due, (again, sequence))
             wanted.append(sequence)
             often = gap.requests > self._settings.requests_max
-            too_often |= often and now - gap.since >= self._settings.dead_us
+            waited_us = now - max(gap.since, self._repaired_at)
+            too_often |= often and waited_us >= self._settings.dead_us
         self.requests += len(wanted)
         return sorted(wanted), too_often
 

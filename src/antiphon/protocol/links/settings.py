@@ -44,9 +44,6 @@ class HopSettings:
     window_objects: int = 4096
     """So many may be on their way from the lowest that is not acknowledged on (SP-166)."""
 
-    backlog_bytes: int = 262_144
-    """With so much waiting the layers above are asked to hold back."""
-
     send_us: int = 1 * MILLISECOND
     """What may leave is looked for at most this often (SP-169)."""
 

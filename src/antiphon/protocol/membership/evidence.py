@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from antiphon.core.effects import Trouble
 from antiphon.core.ids import Configuration, Member
 from antiphon.core.machine import MILLISECOND, Instant
 from antiphon.protocol.membership.peers import Peers
@@ -12,7 +13,7 @@ CHARACTERS_MAX = 1024
 def evidence(
     now: Instant,
     me: Member,
-    own_trouble: str,
+    own: Trouble,
     installed: Configuration,
     wish: tuple[Member, ...],
     troubles: Mapping[Member, str],
@@ -22,8 +23,11 @@ def evidence(
     """The first cause, and everything that speaks for the change: who has which trouble,
     who appeared, who is gone and when it was heard last, which segments are others."""
     found: list[tuple[str, str]] = []
-    if own_trouble:
-        found.append((own_trouble.split()[0], f"{me.daemon} has {own_trouble}"))
+    if own.reason:
+        text = f"{me.daemon} has {own.reason}"
+        text += f" by {own.accused}" if own.accused else ""
+        text += f" ({own.detail})" if own.detail else ""
+        found.append((own.reason, text))
     for member in wish:
         if member != me and troubles.get(member):
             found.append(("reported_trouble", f"{member.daemon} has {troubles[member]}"))

@@ -109,7 +109,7 @@ class Federation:
         self._heard: dict[DaemonId, Far] = {}
         self._known: tuple[DaemonId, ...] = ()
         self._referred: dict[DaemonId, Instant] = {}
-        self._links = Penalties(settings)
+        self._shunned = Penalties(settings)
         self._probed = 0
         self._turn = 0
         self._asked_at: Instant = -ASK_US
@@ -265,9 +265,11 @@ class Federation:
         self._reports.remove(sender.daemon)
         return self._renew(now)
 
-    def link_dead(self, now: Instant, peer: DaemonId) -> list[Word]:
-        """An edge that does not carry is none, for a while."""
-        self._links.punish(now, peer)
+    def shun(self, now: Instant, *peers: DaemonId) -> list[Word]:
+        """An edge that does not carry, or too slowly, is none for a while."""
+        for peer in peers:
+            if not self._shunned.excludes(now, peer):
+                self._shunned.punish(now, peer)
         return self._renew(now) if self._reports is not None else []
 
     # What goes.
@@ -346,7 +348,7 @@ class Federation:
         hears = tuple(
             far.member
             for daemon, far in sorted(self._heard.items())
-            if self._fresh(now, far) and not self._links.excludes(now, daemon)
+            if self._fresh(now, far) and not self._shunned.excludes(now, daemon)
         )
         return SiteReport(
             self._me,

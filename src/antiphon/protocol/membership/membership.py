@@ -37,6 +37,7 @@ from antiphon.core.effects import (
     Freeze,
     Holdings,
     Install,
+    Late,
     LinkDead,
     Progress,
     Recovered,
@@ -62,7 +63,7 @@ from antiphon.protocol.membership.routes import Routes
 from antiphon.protocol.membership.settings import MembershipSettings
 from antiphon.protocol.membership.settling import SETTLE, Settling
 from antiphon.protocol.membership.site import HELLO
-from antiphon.protocol.membership.states import GatherReason, State
+from antiphon.protocol.membership.states import NO_TROUBLE, GatherReason, State
 from antiphon.protocol.membership.wish import Parts
 from antiphon.wire.control import (
     Commit,
@@ -116,10 +117,11 @@ class Membership:
         self.installed = Configuration(NO_CONFIG, ())
         self._installed_at: Instant = 0
         self._routes: Routes | None = None
+        self._late_sites: tuple[DaemonId, ...] = ()
+        """Their leaders; of what is installed."""
 
         # In GATHER and in a READY that waits too long; empty otherwise.
-        self._trouble = ""
-        self._accused: DaemonId = NOBODY
+        self._trouble = NO_TROUBLE
         self._gather_since: Instant = 0
 
         # From COLLECT to READY; the chair is a leader's.
@@ -169,10 +171,13 @@ class Membership:
                 return self._hear_attempt(now, sender, message)
             case Wakeup():
                 return self._wake(now)
-            case Trouble(reason, accused):
-                return self._hear_trouble(now, reason, accused)
+            case Trouble():
+                return self._hear_trouble(now, event)
             case LinkDead(peer):
                 return self._hear_link_dead(now, peer)
+            case Late(leaders):
+                self._late_sites = leaders
+                return []
             case Holdings():
                 return self._take_holdings(now, event)
             case Progress(attempt):
@@ -208,7 +213,8 @@ class Membership:
         effects: list[Word] = []
         in_my_ring = self.state == State.OPERATIONAL and sender in self.installed.places
         if in_my_ring and hello.config > self.installed.id:
-            effects += self._enter_gather(now, GatherReason.LEFT_BEHIND, sender.daemon)
+            trouble = Trouble(GatherReason.LEFT_BEHIND, sender.daemon)
+            effects += self._enter_gather(now, trouble)
         if in_my_ring and hello.trouble == GatherReason.BLOCKED_WINDOW:
             self._site.join_accusation(now, hello, self.installed)
         if hello.alert:
@@ -225,12 +231,14 @@ class Membership:
         answer = self._outlook.hear_leader(now, sender, told)
         if isinstance(answer, str):
             return self._drop(now, sender, answer)
+        if isinstance(told, SiteReport) and self._outlook.slow_site(told, self.installed):
+            answer += self._federation.shun(now, *self._late_sites)
         return answer + self._judge(now) if self._federation.news else answer
 
     def _judge(self, now: Instant, settled: bool = False) -> list[Word]:
         """Look around; as coordinator, see whether it asks for a change, and propose it once the
         same wish has settled."""
-        effects = self._outlook.look(now, self.installed, self._trouble, self.ids.epoch)
+        effects = self._outlook.look(now, self.installed, self._trouble.reason, self.ids.epoch)
         if not self._outlook.coordinating:
             self._settling.clear()
             return effects + self._abandon(now, GatherReason.NOT_LEADER)
@@ -265,43 +273,42 @@ class Membership:
 
     def _say_hello(self, now: Instant) -> Word:
         operational = self.state == State.OPERATIONAL
-        return self._site.say_hello(
-            now, self.installed, operational, self._trouble, self._accused, self.ids.epoch
-        )
+        return self._site.say_hello(now, self.installed, operational, self._trouble, self.ids.epoch)
 
     # Trouble.
 
-    def _hear_trouble(self, now: Instant, reason: str, accused: DaemonId) -> list[Word]:
+    def _hear_trouble(self, now: Instant, trouble: Trouble) -> list[Word]:
         if self.state != State.OPERATIONAL:
             return []  # already on the way to another configuration
-        if accused != NOBODY:
-            self._site.penalties.punish(now, accused)
-        return self._enter_gather(now, GatherReason(reason), accused)
+        effects: list[Word] = []
+        if trouble.reason == GatherReason.SLOW_SITE:
+            # Others go on without it; the ring itself goes on until the change.
+            effects += self._federation.shun(now, *self._late_sites)
+            self._site.peers.doubt_ring(now)
+        elif trouble.accused != NOBODY:
+            self._site.penalties.punish(now, trouble.accused)
+        return effects + self._enter_gather(now, trouble)
 
     def _hear_link_dead(self, now: Instant, peer: Member) -> list[Word]:
         """What it had not delivered is lost here; the ring itself goes on until the change."""
-        effects = self._federation.link_dead(now, peer.daemon)
+        effects = self._federation.shun(now, peer.daemon)
         if self.state != State.OPERATIONAL:
             return effects + self._judge(now)
         self._site.peers.doubt_ring(now)
-        return effects + self._enter_gather(now, GatherReason.LINK_DEAD, peer.daemon)
+        return effects + self._enter_gather(now, Trouble(GatherReason.LINK_DEAD, peer.daemon))
 
-    def _enter_gather(
-        self, now: Instant, reason: GatherReason, accused: DaemonId = NOBODY
-    ) -> list[Word]:
+    def _enter_gather(self, now: Instant, trouble: Trouble) -> list[Word]:
         if self.state == State.OPERATIONAL:
             self._site.peers.forget_ring()
             self._gather_since = now
-        self._trouble = reason
-        self._accused = accused
+        self._trouble = trouble
         self._attempt = None
         self._chair = None
         self._site.pace.changed_at = now
         self._timers.clear(ATTEMPT)
         self._timers.clear(REPEAT)
         self._timers.clear(REPEAT_FAR)
-        effects = [self._emit(now, Kind.TROUBLE, reason=reason, peer=accused)]
-        effects += self._enter(now, State.GATHER, reason)
+        effects = [self._emit_trouble(now), *self._enter(now, State.GATHER, trouble.reason)]
         self._site.hello_by(now)
         return effects + self._judge(now)
 
@@ -312,7 +319,7 @@ class Membership:
         self._settling.failures += 1
         config = self._require_attempt().id
         effects = [self._emit(now, Kind.ABORT, config=config, reason=reason)]
-        return effects + self._enter_gather(now, reason)
+        return effects + self._enter_gather(now, Trouble(reason, NOBODY))
 
     # An attempt, as its coordinator.
 
@@ -320,8 +327,9 @@ class Membership:
         config = self.ids.mint(self._outlook.epoch(now))
         configuration = self._outlook.configuration(config, self._settling.wish, self.installed)
         members = configuration.members
-        own = f"{self._trouble} by {self._accused}" if self._accused else self._trouble
-        cause, text = self._outlook.evidence(now, own, self._settling.wish, self.installed)
+        cause, text = self._outlook.evidence(
+            now, self._trouble, self._settling.wish, self.installed
+        )
         attempt = self._emit(
             now, Kind.ATTEMPT, config=config, members=members, reason=cause, detail=text
         )
@@ -374,8 +382,7 @@ class Membership:
             self._gather_since = now
         self._attempt = attempt = Attempt(configuration, reason, self._me, now)
         self._chair = None
-        self._trouble = ""
-        self._accused = NOBODY
+        self._trouble = NO_TROUBLE
         self._be_patient(now)
         self._timers.set(REPEAT, now + self._settings.repeat_us)
         self._timers.clear(REPEAT_FAR)
@@ -456,11 +463,11 @@ class Membership:
             self._routes = Routes(configuration, self._me)
             self._timers.set(EXPIRE, now + self._settings.hear_us)
         self.installed = configuration
+        self._late_sites = ()
         self._installed_at = now
         self._attempt = None
         self._chair = None
-        self._trouble = ""
-        self._accused = NOBODY
+        self._trouble = NO_TROUBLE
         self._settling.failures = 0
         self._site.pace.changed_at = now
         self._site.penalties.forgive_strikes()
@@ -532,10 +539,10 @@ class Membership:
             return self._abandon(now, GatherReason.ATTEMPT_TIMEOUT)
         if self.state == State.READY and (chair is None or chair.party.all_ready):
             # Others may have installed it, so it stays open until a higher one is accepted.
-            self._trouble = GatherReason.ATTEMPT_TIMEOUT
+            self._trouble = Trouble(GatherReason.ATTEMPT_TIMEOUT, NOBODY)
             self._site.hello_by(now)
-            return [self._emit(now, Kind.TROUBLE, reason=self._trouble), *self._judge(now)]
-        return self._enter_gather(now, GatherReason.ATTEMPT_TIMEOUT)
+            return [self._emit_trouble(now), *self._judge(now)]
+        return self._enter_gather(now, Trouble(GatherReason.ATTEMPT_TIMEOUT, NOBODY))
 
     def _expire(self, now: Instant) -> list[Word]:
         times = [self._site.peers.next_silence(now), self._site.penalties.next_end(now)]
@@ -579,6 +586,12 @@ class Membership:
 
     def _drop(self, now: Instant, sender: Member, reason: str) -> list[Word]:
         return [self._emit(now, Kind.DROP, reason=reason, peer=sender.daemon, value=1)]
+
+    def _emit_trouble(self, now: Instant) -> Word:
+        told = self._trouble
+        return self._emit(
+            now, Kind.TROUBLE, reason=told.reason, peer=told.accused, detail=told.detail
+        )
 
     def _emit(self, now: Instant, kind: Kind, **columns: Any) -> Word:
         return Emit(Record(kind, now, self._me.daemon, self._me.incarnation, **columns))

@@ -4,7 +4,7 @@ Near is my site, by Hellos (site.py); far are other leaders and their parties, b
 (federation.py). In a cluster of one site nobody is far, and whoever leads coordinates.
 """
 
-from antiphon.core.effects import Word
+from antiphon.core.effects import Trouble, Word
 from antiphon.core.ids import ConfigId, Configuration, DaemonId, Member
 from antiphon.core.machine import Instant, Timers
 from antiphon.protocol.membership.evidence import evidence
@@ -89,6 +89,13 @@ class Outlook:
             return self.federation.hear_report(now, sender, told)
         return self.federation.hear_greeting(now, sender, told, self.site.picture.leader)
 
+    def slow_site(self, told: SiteReport, installed: Configuration) -> bool:
+        """Somebody finds a site too slow for this configuration."""
+        return any(
+            standing.trouble == GatherReason.SLOW_SITE and standing.config == installed.id
+            for standing in told.standings
+        )
+
     def hear_leaving(self, now: Instant, sender: Member) -> list[Word]:
         self.site.peers.leave(now, sender)
         return self.federation.hear_leaving(now, sender)
@@ -165,7 +172,7 @@ class Outlook:
         return max([0, *near, *(report.epoch for report in self._others(now))])
 
     def evidence(
-        self, now: Instant, own_trouble: str, wish: Parts, installed: Configuration
+        self, now: Instant, own_trouble: Trouble, wish: Parts, installed: Configuration
     ) -> tuple[str, str]:
         """Why a change is needed, in a word and in a line."""
         return evidence(

@@ -1,6 +1,6 @@
 """My own site: whom I hear there, what follows from it, and when I say Hello."""
 
-from antiphon.core.effects import Broadcast, Word
+from antiphon.core.effects import Broadcast, Trouble, Word
 from antiphon.core.ids import NOBODY, Configuration, DaemonId, Member
 from antiphon.core.machine import Instant, Timers
 from antiphon.protocol.membership.pace import Pace
@@ -71,8 +71,7 @@ class Site:
         now: Instant,
         installed: Configuration,
         operational: bool,
-        trouble: str,
-        accused: DaemonId,
+        trouble: Trouble,
         epoch: int,
     ) -> Word:
         hellos = self.counted(now)
@@ -83,8 +82,8 @@ class Site:
             installed.id,
             self.picture.leader,
             alert and not calm,
-            trouble,
-            accused,
+            trouble.reason,
+            trouble.accused,
             epoch,
             tuple(hellos),
             tuple(member.daemon for member in self.picture.clique),

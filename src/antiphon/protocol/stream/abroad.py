@@ -14,6 +14,7 @@ from antiphon.core.machine import Instant
 from antiphon.protocol.stream.assembly import Assembly
 from antiphon.protocol.stream.delivery import Delivery
 from antiphon.protocol.stream.gateway import Gateway
+from antiphon.protocol.stream.lookout import Lookout
 from antiphon.wire.crossing import Parcel, StreamReport, read_reports
 from antiphon.wire.ring import (
     REPORTS,
@@ -37,6 +38,7 @@ class Abroad:
         mine: int,
         delivery: Delivery,
         gateway: Gateway | None,
+        lookout: Lookout,
         take: Take,
         loose: Loose,
     ) -> None:
@@ -44,6 +46,7 @@ class Abroad:
         self._mine = mine
         self._delivery = delivery
         self.gateway = gateway
+        self.lookout = lookout
         self._take = take
         self._loose = loose
         self._assembly = Assembly()
@@ -150,6 +153,11 @@ class Abroad:
     def unstable(self) -> int:
         """Bytes that others have under way."""
         return sum(report.unstable for report in self._reports.values())
+
+    def look(self, now: Instant) -> list[Word]:
+        """Is somebody late, or something missing for too long?"""
+        floor = self.gateway.floor if self.gateway is not None else 0
+        return self.lookout.look(now, self._delivery.sources, self._reports, floor)
 
     # What goes.
 

@@ -3,7 +3,7 @@
 from antiphon.core.bundle import Bundle
 from antiphon.core.effects import Send
 from antiphon.core.ids import ConfigId, DaemonId
-from antiphon.core.machine import MILLISECOND, Instant
+from antiphon.core.machine import Instant
 from antiphon.core.ranges import RangeSet
 from antiphon.core.service import Service
 from antiphon.protocol.stream.recovery import Plan
@@ -15,9 +15,6 @@ DATA_OVERHEAD = 200
 """Of a RecoveryData around its fragment; generous."""
 
 RUNS_PER_REQUEST = 64
-PULL_FAR_US = 250 * MILLISECOND
-"""Between requests to a holder in another segment: a round trip and a little more."""
-
 Place = tuple[int, int]
 """Segment and sequence."""
 
@@ -30,7 +27,9 @@ class Pull:
     """One attempt's wants. One request is outstanding per holder: answers to repeated
     requests would multiply."""
 
-    def __init__(self, attempt: ConfigId, base: ConfigId, plan: Plan, spread: int) -> None:
+    def __init__(
+        self, attempt: ConfigId, base: ConfigId, plan: Plan, spread: int, far_us: int
+    ) -> None:
         self.attempt = attempt
         self.plan = plan
         self.missing: dict[int, RangeSet] = {}
@@ -38,6 +37,7 @@ class Pull:
 
         self._base = base
         self._spread = spread
+        self._far_us = far_us
         self._parts: dict[Place, dict[int, bytes]] = {}
         self._bytes: dict[Place, int] = {}
         self._answers: dict[DaemonId, int] = {}
@@ -66,7 +66,7 @@ class Pull:
     def _may_ask(self, now: Instant, holder: DaemonId) -> bool:
         """Of one that is far the answer may still be on its way."""
         asked = self._asked.get(holder)
-        return asked is None or not self.plan.is_far(holder) or now - asked >= PULL_FAR_US
+        return asked is None or not self.plan.is_far(holder) or now - asked >= self._far_us
 
     def _first_missing_part(self, place: Place) -> int:
         parts = self._parts.get(place, {})

@@ -22,6 +22,7 @@ from antiphon.protocol.stream.abroad import Abroad
 from antiphon.protocol.stream.assembly import TOKEN_LIFE, Assembly, DuplicateFilter
 from antiphon.protocol.stream.delivery import Delivery
 from antiphon.protocol.stream.gateway import Gateway, branches
+from antiphon.protocol.stream.lookout import Lookout
 from antiphon.protocol.stream.packing import Filled, Outbox
 from antiphon.protocol.stream.patience import Patience
 from antiphon.protocol.stream.quiet import Quiet
@@ -47,6 +48,7 @@ VISIT = "visit"
 REPEAT = "repeat"
 LOSS = "loss"
 PARTIAL = "partial"
+LOOK = "look"
 
 AGAIN_US = 50
 """A ring of one visits itself again after this while it has more to send."""
@@ -116,12 +118,15 @@ class Ring:
             self._segment,
             self.delivery,
             gateway,
+            Lookout(self._settings, self.configuration, self._segment, gateway is not None),
             self._take,
             self._take_loose,
         )
 
     def begin(self, now: Instant) -> list[Word]:
         self._watch.begin(now)
+        if self.abroad is not None:
+            self.timers.set(LOOK, now + self.abroad.lookout.period_us)
         self._passed_at = now
         self.patience.begin(now)
         if self._leader != self._me.daemon:
@@ -303,13 +308,11 @@ class Ring:
         return effects
 
     def _start_partial_timer(self, now: Instant) -> None:
-        if self._unreliable_partials() and not self.timers.running(PARTIAL):
+        partials = self._assembly.unreliable_partials()
+        if self.abroad is not None:
+            partials = partials or self.abroad.unreliable_partials()
+        if partials and not self.timers.running(PARTIAL):
             self.timers.set(PARTIAL, now + self._settings.partial_life_us)
-
-    def _unreliable_partials(self) -> bool:
-        if self.abroad is not None and self.abroad.unreliable_partials():
-            return True
-        return self._assembly.unreliable_partials()
 
     def forget(self, session: int) -> None:
         """It will never send again."""
@@ -329,6 +332,9 @@ class Ring:
                 if self.abroad is not None:
                     self.abroad.expire(now, self._settings.partial_life_us)
                 self._start_partial_timer(now)
+            elif name == LOOK and self.abroad is not None:
+                self.timers.set(LOOK, now + self.abroad.lookout.period_us)
+                effects += self.abroad.look(now)
         return effects
 
     # A visit of the token, in the order of the paper's Fig. 3.3 (SP-184).

@@ -63,11 +63,18 @@ class StreamSettings:
     """The window is full, or nothing new can be sent, and the same member is behind for so
     long: it is removed (TR-50)."""
 
+    slow_site_us: int = 0
+    """A segment that does not hold now what there was so long ago is left out, so that it
+    slows nobody; 0: all wait for it."""
+
     partial_life_us: int = 200 * MILLISECOND
     """An unreliable message with a part missing is dropped after this (SP-55)."""
 
     pull_us: int = 15 * MILLISECOND
     """Recovery asks a holder again after this."""
+
+    pull_far_us: int = 250 * MILLISECOND
+    """And one in another segment after this: a round trip and a little more."""
 
     pull_fragments: int = 64
     """A holder answers one request with so many fragments at most."""

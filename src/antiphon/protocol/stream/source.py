@@ -129,6 +129,11 @@ class Source:
         if self._report[0]:
             self._realize()
 
+    @property
+    def lacks(self) -> bool:
+        """Its leader has told of something for us that is not here."""
+        return self._report[2] > self.chained
+
     def learn(self, count: int, floor: int, head: int) -> None:
         """Its leader says: `count` bundles so far, the last for us is `head`, and what follows
         has stamps above `floor`."""

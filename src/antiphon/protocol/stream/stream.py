@@ -102,6 +102,8 @@ class Stream:
         self._timers.shift(gap)
         if self._ring is not None:
             self._ring.timers.shift(gap)
+            if self._ring.abroad is not None:
+                self._ring.abroad.lookout.skip(gap)
 
     def handle(self, now: Instant, event: Word | Wakeup) -> list[Word]:
         match event:
@@ -243,7 +245,9 @@ class Stream:
         if self._ring is not None:
             old = self._ring.configuration
         place = [daemon for daemon, _ in recover.near].index(self._me.daemon)
-        self._pull = Pull(recover.attempt, old.id, Plan(recover, old), place)
+        self._pull = Pull(
+            recover.attempt, old.id, Plan(recover, old), place, self._settings.pull_far_us
+        )
         if self._ring is not None:
             self._pull.missing = self._pull.plan.missing(self._ring.delivery)
         if not self._pull.missing:

@@ -118,7 +118,6 @@ class End:
         self.arrived: list[bytes] = []
         self.arrived_at: list[Instant] = []
         self.dead: list[str] = []
-        self.room = 0
         self.packets: list[LinkPacket] = []
         """All that this end has sent, and when."""
 
@@ -139,10 +138,9 @@ class End:
                 self.arrived.append(effect.data)
                 self.arrived_at.append(self.clockwork.now)
                 self.on_arrival(effect.data)
-            elif isinstance(effect, LinkDead):
-                self.dead.append(effect.reason)
             else:
-                self.room += 1
+                assert isinstance(effect, LinkDead)
+                self.dead.append(effect.reason)
         self._set_alarm()
 
     def _transmit(self, raw: bytes) -> None:
@@ -187,12 +185,15 @@ def joined(
     return one, two
 
 
+BACKLOG_BYTES = 262_144
+
+
 def keep_busy(end: End, objects: int, size: int = 1024) -> None:
     """Numbered objects, as fast as the link takes them."""
     numbers = iter(range(objects))
 
     def more() -> None:
-        while end.hop.can_send:
+        while end.hop.backlog_bytes < BACKLOG_BYTES:
             number = next(numbers, None)
             if number is None:
                 return

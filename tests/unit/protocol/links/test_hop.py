@@ -221,16 +221,6 @@ def test_what_does_not_belong_to_the_link_is_dropped_and_counted(
     assert (hop.sending.acked, hop.receiving.highest) == (0, 0)
 
 
-def test_the_layers_above_are_told_when_to_hold_back_and_when_to_go_on() -> None:
-    settings = replace(FIXED, backlog_bytes=20_000)
-    one, two = joined(settings, Way())
-    one.send(*numbered(50))
-    assert not one.hop.can_send and one.hop.backlog_bytes >= 10_000
-    one.clockwork.run(SECOND)
-    assert one.hop.can_send and one.room == 1 and one.hop.backlog_bytes == 0
-    assert len(two.arrived) == 50
-
-
 def test_a_lost_tail_is_found_after_about_a_round_trip() -> None:
     """SP-151: nothing comes after it, so its sender asks."""
     one, two = joined(FIXED, Way(delay_us=40_000))

@@ -3,9 +3,11 @@
 from antiphon.core.effects import Holdings, Part, Recover, Send, StreamHoldings
 from antiphon.core.ids import ConfigId, Configuration, DaemonId, Incarnation, Member
 from antiphon.protocol.stream.delivery import Delivery
-from antiphon.protocol.stream.pull import PULL_FAR_US, Pull
+from antiphon.protocol.stream.pull import Pull
 from antiphon.protocol.stream.recovery import Plan
 from antiphon.wire.packet import Envelope
+
+FAR_US = 250_000
 
 
 def member(number: int) -> Member:
@@ -96,7 +98,7 @@ def test_all_of_a_party_come_to_the_same_decisions_as_others() -> None:
 
 
 def test_who_is_far_is_not_asked_again_before_its_answer_can_be_here() -> None:
-    pull = Pull(NEXT, OLD, Plan(recover(), CONFIGURATION), 0)
+    pull = Pull(NEXT, OLD, Plan(recover(), CONFIGURATION), 0, FAR_US)
     delivery = Delivery(3, 1)
     pull.missing = pull.plan.missing(delivery)
     envelope = Envelope(1, member(20))
@@ -105,5 +107,5 @@ def test_who_is_far_is_not_asked_again_before_its_answer_can_be_here() -> None:
         return [int(send.to) for send in pull.requests(now, envelope) if isinstance(send, Send)]
 
     assert {10, 30} <= set(asked(0))
-    assert set(asked(PULL_FAR_US - 1)) <= {20, 21}
-    assert {10, 30} <= set(asked(PULL_FAR_US))
+    assert set(asked(FAR_US - 1)) <= {20, 21}
+    assert {10, 30} <= set(asked(FAR_US))
