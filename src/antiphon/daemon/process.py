@@ -8,6 +8,7 @@ stop     takes nothing more from clients, sends what it accepted until all other
 
 import gc
 import os
+import re
 import resource
 import secrets
 import signal
@@ -70,6 +71,9 @@ class Daemon:
         self._path = path
         self._stopping = False
         self._reload_wanted = False
+        self._awaited: set[str] = set()
+        """Keys that have changed and wait for the next start."""
+
         started = clock()
         self.log = _open_log(config)
         self.me = Member(self.entry.id, new_incarnation())
@@ -136,6 +140,7 @@ class Daemon:
         driver.clients.waiting_bytes_max = config.limits.backlog_bytes + ANSWERS_BYTES_MAX
         self.queries.admins = config.clients.admin
         self.queries.names = {one.id: one.name for one in config.daemons}
+        self.queries.sites = {one.id: one.site for one in config.daemons}
 
     def _make_recorder(self) -> SegmentWriter | None:
         records = self.config.records
@@ -246,7 +251,9 @@ class Daemon:
         log = self.log if new.log == self.config.log else _open_log(new)
         self._apply(self.driver, new)
         self.log = log
-        self.driver.node.reload(settings)
+        self._awaited.update(needed)
+        joints = any(re.match("edge|overlay|hop", key) for key in self._awaited)
+        self.driver.node.reload(settings, "daemon.site" not in self._awaited, not joints)
         self.config = new
         warnings = [f"{key} changes with the next start" for key in needed]
         self.log.info("reload", "; ".join(warnings) or "done")

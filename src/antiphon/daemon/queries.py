@@ -25,6 +25,7 @@ class Queries:
     def __init__(self, name: str, started: int) -> None:
         self.admins: tuple[str, ...] = ()
         self.names: Mapping[DaemonId, str] = {}
+        self.sites: Mapping[DaemonId, str] = {}
         self.driver: Driver | None = None
         self.stop: Callable[[], None] = _impossible
         self.reload: Callable[[], list[str]] = _nothing_new
@@ -78,7 +79,12 @@ class Queries:
             "groups_state": str(node.groups.state),
             "configuration": list(configuration.id),
             "members": [self.names.get(one, str(one)) for one in configuration.daemons],
+            "segments": [
+                [self.names.get(one.daemon, str(one.daemon)) for one in members]
+                for members in configuration.segments
+            ],
             "known_daemons": sorted(self.names.values()),
+            "sites": {self.names[one]: site for one, site in self.sites.items()},
             "evidence": self.named(node.groups.evidence),
             "links": links_told(node, self.names),
             "leaders": leaders_told(node, self.names),

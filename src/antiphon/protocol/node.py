@@ -130,8 +130,7 @@ class Node:
             me, settings.membership, envelope, rng, settings.sites, settings.weights
         )
         self.stream = Stream(me, settings.stream, envelope, settings.level)
-        edges = Edges(me.daemon, settings.sites, settings.edges, settings.hop)
-        self.links = Links(me, edges, envelope)
+        self.links = Links(me, self._edges(settings), envelope)
         self.groups = Groups(me, settings.level)
         self._profiles: dict[str, Machine] = {STRONG: self.groups, **(profiles or {})}
         names = tuple(sorted(self._profiles))
@@ -155,11 +154,19 @@ class Node:
     def deadline(self) -> Instant:
         return self._deadline
 
-    def reload(self, settings: NodeSettings) -> None:
-        """Other daemons, limits and rules from the next event on. Timeouts and packet sizes
-        belong to a life: they wait for the next start."""
+    def reload(self, settings: NodeSettings, sites: bool = True, edges: bool = True) -> None:
+        """Other daemons, limits and rules from the next event on, and where the daemons stand
+        and how sites are joined, if that may change. Timeouts and packet sizes belong to a
+        life: they wait for the next start."""
         self._daemons = _set_of(settings.daemons)
         self.sessions.reload(settings.sessions)
+        if sites:
+            self.membership.reload(settings.sites, settings.weights)
+        if sites and edges:
+            self.links.reload(self._edges(settings))
+
+    def _edges(self, settings: NodeSettings) -> Edges:
+        return Edges(self.me.daemon, settings.sites, settings.edges, settings.hop)
 
     def start(self, now: Instant) -> list[Word]:
         return self._run(now, deque(), self.membership.start(now))

@@ -6,7 +6,7 @@ of the network or the kernel is touched, so it takes no root.
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -37,6 +37,7 @@ def partition() -> None:
     Examples:
       antiphon partition set "one,two | three" --config cluster.toml
       antiphon partition set one two,three --connect 4803 --connect 4804 --connect 4805 --yes
+      antiphon partition set "west | east,north" --config cluster.toml
       antiphon partition clear --config cluster.toml
 
     \b
@@ -62,9 +63,10 @@ def set_command(
     as_json: bool,
     access: Access,
 ) -> None:
-    """DANGEROUS: cut the cluster into SIDEs, each a list of daemons: one,two three.
+    """DANGEROUS: cut the cluster into SIDEs, each a list of daemons or sites: one,two west.
 
-    Every daemon must be in one SIDE and be reachable, by --config or one --connect each.
+    Every daemon must be in one SIDE and be reachable, by --config or one --connect each. A site
+    means its daemons; a name that is both is the daemon.
     """
     if not yes:
         _confirm(sides)
@@ -96,10 +98,31 @@ def read_sides(words: Sequence[str]) -> Sides:
     names = [name for side in sides for name in side]
     if not all(sides) or len(sides) < 2:
         raise click.UsageError(f"{text!r} has fewer than two sides; write one,two three")
+    _check_once(names)
+    return sides
+
+
+def _check_once(names: Sequence[str]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise click.UsageError(f"{', '.join(twice)} stands twice; name each daemon once")
-    return sides
+
+
+def with_daemons(sides: Sides, sites: Mapping[str, str]) -> Sides:
+    """Daemons in place of their sites."""
+    of_site: dict[str, list[str]] = {}
+    for daemon, site in sorted(sites.items()):
+        of_site.setdefault(site, []).append(daemon)
+    told = tuple(
+        tuple(
+            daemon
+            for name in side
+            for daemon in ([name] if name in sites else of_site.get(name, [name]))
+        )
+        for side in sides
+    )
+    _check_once([name for side in told for name in side])
+    return told
 
 
 async def _set(
@@ -109,8 +132,8 @@ async def _set(
     as_json: bool,
     access: Access,
 ) -> None:
-    sides = read_sides(words)
-    targets = await _named(targets_of(addresses, config), access)
+    targets, sites = await _named(targets_of(addresses, config), access)
+    sides = with_daemons(read_sides(words), sites)
     check_complete(sides, targets)
     for side in sides:
         for name in side:
@@ -146,13 +169,16 @@ Named = dict[str, tuple[Target, list[str]]]
 """Daemons by name, with all that each knows."""
 
 
-async def _named(targets: list[Target], access: Access) -> Named:
-    """All are asked first, so that nothing is half done because one cannot be reached."""
+async def _named(targets: list[Target], access: Access) -> tuple[Named, dict[str, str]]:
+    """And the sites of daemons. All are asked first, so that nothing is half done because one
+    cannot be reached."""
     named: Named = {}
+    sites: dict[str, str] = {}
     for target in targets:
         status = await ask(target, access, "status")
         named[status["daemon"]] = (target, status["known_daemons"])
-    return named
+        sites |= status["sites"]
+    return named, sites
 
 
 def check_complete(sides: Sides, targets: Named) -> None:

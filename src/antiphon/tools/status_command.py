@@ -113,17 +113,16 @@ def _show(answers: list[Answer], as_json: bool, terminal: Console) -> int:
 def _picture(answers: list[Answer]) -> Table:
     if len(answers) == 1 and "error" not in answers[0]:
         return _details(answers[0])
-    table = Table(
-        "daemon", "state", "with", "sessions", "groups", "up", "last change", box=box.SIMPLE
-    )
+    columns = ("daemon", "state", "with", "sessions", "groups", "up", "last change")
+    table = Table(*columns, box=box.SIMPLE)
     for answer in answers:
         if "error" in answer:
             table.add_row(answer["daemon"], "unreachable", style="red")
             continue
         table.add_row(
-            answer["daemon"],
+            _placed(answer),
             _state(answer),
-            ", ".join(answer["members"]),
+            _together(answer),
             str(answer["sessions"]),
             str(answer["groups"]),
             _duration(answer["uptime_seconds"]),
@@ -131,6 +130,22 @@ def _picture(answers: list[Answer]) -> Table:
             style="" if _is_whole(answer) else "yellow",
         )
     return table
+
+
+def _placed(answer: Answer) -> str:
+    """With its site, if there are several."""
+    name: str = answer["daemon"]
+    sites = answer["sites"]
+    return f"{name} ({sites[name]})" if len(set(sites.values())) > 1 else name
+
+
+def _together(answer: Answer) -> str:
+    """Segments apart, each with its site; the first of each leads it."""
+    sites = answer["sites"]
+    if len(set(sites.values())) < 2:
+        return ", ".join(answer["members"])
+    parts = [f"{sites.get(part[0], '?')}: {', '.join(part)}" for part in answer["segments"]]
+    return " | ".join(parts)
 
 
 def _is_whole(answer: Answer) -> bool:
@@ -145,10 +160,10 @@ def _state(answer: Answer) -> str:
 def _details(answer: Answer) -> Table:
     absent = sorted(set(answer["known_daemons"]) - set(answer["members"]))
     rows = {
-        "daemon": f"{answer['daemon']} (id {answer['id']}, process {answer['pid']})",
+        "daemon": f"{_placed(answer)} (id {answer['id']}, process {answer['pid']})",
         "up": _duration(answer["uptime_seconds"]),
         "state": _state(answer),
-        "configuration": ", ".join(answer["members"]),
+        "configuration": _together(answer),
         **({"without": ", ".join(absent)} if absent else {}),
         "last change": answer["evidence"] or "start",
         **{f"link to {link['peer']}": _link(link) for link in answer["links"]},

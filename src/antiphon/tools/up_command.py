@@ -30,6 +30,13 @@ LOOK_SECONDS = 0.1
 
 @click.command()
 @click.argument("count", type=click.IntRange(1, 64), default=3, metavar="[N]")
+@click.option(
+    "--sites",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Give the daemons to so many sites in turn.",
+)
 @click.option("--port", type=click.IntRange(1, 65535), default=CLIENT_PORT, show_default=True)
 @click.option(
     "--directory",
@@ -45,7 +52,13 @@ LOOK_SECONDS = 0.1
 @click.option("--quiet", is_flag=True, help="Do not show what the daemons log.")
 @click.option("--json", "as_json", is_flag=True, help="When ready, print one line of JSON.")
 def up(
-    count: int, port: int, directory: Path | None, records: str, quiet: bool, as_json: bool
+    count: int,
+    sites: int,
+    port: int,
+    directory: Path | None,
+    records: str,
+    quiet: bool,
+    as_json: bool,
 ) -> None:
     """Run N daemons on this machine until Ctrl-C. Clients connect to 4803, 4804 and so on.
 
@@ -55,6 +68,7 @@ def up(
     Examples:
       antiphon up
       antiphon up 5 --port 5000
+      antiphon up 6 --sites 3
       antiphon up 3 --directory lab --records all
 
     \b
@@ -71,7 +85,7 @@ def up(
     with _stop_by_signal(), tempfile.TemporaryDirectory(prefix="antiphon-") as temporary:
         try:
             place = (directory or Path(temporary)).absolute()
-            cluster = LocalCluster(count, place, client_port=port, level=records)
+            cluster = LocalCluster(count, place, client_port=port, sites=sites, level=records)
             code = _run(cluster, quiet, as_json)
         except OSError as error:
             click.echo(f"antiphon up: {error.filename}: {error.strerror}", err=True)
@@ -133,7 +147,13 @@ def _run(cluster: LocalCluster, quiet: bool, as_json: bool) -> int:
 def _tell(cluster: LocalCluster, as_json: bool) -> None:
     if as_json:
         daemons = [
-            {"name": one.name, "address": one.address, "socket": str(one.socket), "pid": one.pid}
+            {
+                "name": one.name,
+                "site": one.site,
+                "address": one.address,
+                "socket": str(one.socket),
+                "pid": one.pid,
+            }
             for one in cluster.daemons
         ]
         config, place = str(cluster.config), str(cluster.directory)
@@ -141,7 +161,8 @@ def _tell(cluster: LocalCluster, as_json: bool) -> None:
         return
     last = cluster.daemons[-1].address
     for daemon in cluster.daemons:
-        click.echo(f"{daemon.name:<6} {daemon.address}")
+        site = f"  {daemon.site}" if len({one.site for one in cluster.daemons}) > 1 else ""
+        click.echo(f"{daemon.name:<6} {daemon.address}{site}")
     click.echo(f"configuration: {cluster.config}")
     click.echo("try, in two other terminals:")
     click.echo(f"  antiphon listen chat --connect {cluster.daemons[0].address}")

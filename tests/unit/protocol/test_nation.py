@@ -1,5 +1,6 @@
 """Whole nodes of several sites: clients of all of them are in one group."""
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -83,6 +84,31 @@ def test_whoever_dies_the_others_have_the_same_messages(number: int) -> None:
         for house in nation.alive():
             own = b"c %d" % house.node.me.daemon
             assert sum(own in one for one in house.got) == 1, "D3: what it sent itself"
+
+
+@pytest.mark.parametrize("newcomer", [201, 300])
+def test_a_reload_brings_daemons_and_sites(newcomer: int) -> None:
+    """SP-14: whoever is in the list may take part; the list may change while daemons run."""
+    nation = Nation(Random(1), 2, 2, 1)
+    full = nation.settings
+    known = [tuple(one for one in site if one != newcomer) for site in nation.sites]
+    sites = tuple(site for site in known if site)
+    daemons = tuple(one for site in sites for one in site)
+    nation.settings = replace(full, daemons=daemons, sites=sites)
+    nation.start(*daemons)
+    nation.run_until(nation.whole, 10 * SECOND)
+    nation.settings = full
+    nation.start(newcomer)
+    nation.run(3 * SECOND)
+    assert not nation.whole(), "nobody listens to whom it does not know"
+    for house in nation.alive():
+        house.node.reload(full)
+    nation.run_until(nation.whole, 10 * SECOND)
+    for house in nation.alive():
+        if house.node.me.daemon != newcomer:
+            house.node.reload(replace(full, daemons=daemons, sites=sites))
+    nation.crash(newcomer)
+    nation.run_until(nation.whole, 10 * SECOND)
 
 
 @pytest.mark.parametrize("number", [100, 200])

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from antiphon.tools.chaos.faults import (
     AT_ONCE_MAX,
+    KINDS,
     LOSS_PERCENT,
+    SLOW_KBYTES,
     Fault,
     FaultKind,
     draw_faults,
@@ -45,7 +47,7 @@ def test_the_same_seed_draws_the_same_faults() -> None:
 def test_three_minutes_have_thirty_faults_of_every_kind(seed: int) -> None:
     faults = draw(seed, 180.0)
     assert len(faults) >= 30
-    assert {fault.kind for fault in faults} == {*FaultKind}
+    assert {fault.kind for fault in faults} == {*KINDS}
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -85,3 +87,28 @@ def test_a_fault_is_told_in_a_line() -> None:
     assert str(Fault(FaultKind.CLIENT, 0.0, 1.0, 3, 1)) == "client 3.1 for 1.0 s"
     assert str(Fault(FaultKind.CRASH, 0.0, 1.0, 3)) == "crash 3 for 1.0 s"
     assert str(Fault(FaultKind.LOSS, 0.0, 1.0, percent=9)) == "loss 9 % for 1.0 s"
+
+
+PLACES = ((4, 1), (2, 5), (3, 6))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_several_sites_are_killed_cut_and_slowed_down_too(seed: int) -> None:
+    faults = draw_faults(Random(seed), 240.0, 6, 2, PLACES)
+    assert {fault.kind for fault in faults} == {*FaultKind}
+    for fault in faults:
+        across = {(one, two) for one, two in fault.links if {one, two} <= {4, 1}}
+        match fault.kind:
+            case FaultKind.LEAD:
+                assert fault.daemons in ((4,), (2,), (3,))
+            case FaultKind.SITE_DOWN:
+                assert fault.daemons in PLACES
+            case FaultKind.SITE_CUT:
+                assert len(fault.links) == 16 and not across and "drop" in rules_at(1, [fault])[0]
+            case FaultKind.SITE_SLOW:
+                assert SLOW_KBYTES[0] <= fault.kbytes <= SLOW_KBYTES[1]
+                rule = f"limit rate over {fault.kbytes} kbytes/second drop"
+                assert any(rule in one for one in rules_at(1, [fault]))
+        now = lasting(faults, fault.begin)
+        suffering = [daemon for other in now for daemon in other.daemons]
+        assert len(suffering) == len(set(suffering)), "one fault of its own at a time"

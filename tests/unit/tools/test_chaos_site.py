@@ -31,6 +31,17 @@ def test_the_configuration_can_be_loaded_and_is_encrypted(tmp_path: Path) -> Non
     assert config.encrypted and config.records.level == "all"
 
 
+def test_daemons_are_given_to_the_sites_in_turn(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.toml"
+    path.write_text(config_text(5, sites=2))
+    create_keys(tmp_path / "cluster.key", KeyRing(new_key("k1", lambda size: b"k" * size)))
+    config = load(path)
+    assert [one.site for one in config.daemons] == [f"site{at}" for at in (1, 2, 1, 2, 1)]
+    assert config.node_settings("one").stream.slow_site_us > 0
+    with pytest.raises(UsageError, match="3 sites for 2 daemons"):
+        Plan(daemons=2, sites=3)
+
+
 def test_a_run_that_is_too_short_is_refused() -> None:
     with pytest.raises(UsageError, match="no time for faults"):
         Plan(seconds=SHORTEST_SECONDS - 1)

@@ -10,8 +10,8 @@ from antiphon.daemon.config.dials import KEYS
 def restart_needed(old: Config, new: Config, me: str) -> tuple[str, ...]:
     """Keys whose change takes a restart of the daemon called `me`; none: a reload will do.
 
-    Entries of other daemons may come, go and change: their own restarts are their business,
-    as long as there is one site.
+    Entries of other daemons may come, go and change, and so may sites: their own restarts are
+    their business. But a cluster of one site and one of several are not run alike.
     """
     before, after = (_entry(config, me) for config in (old, new))
     if before is None or after is None:
@@ -24,8 +24,8 @@ def restart_needed(old: Config, new: Config, me: str) -> tuple[str, ...]:
         found.append("network.packet_bytes")  # "auto" means something else now
     if old.encrypted != new.encrypted:
         found.append("cluster.key_file")  # other keys are taken, but not the first or none
-    if old.sites != new.sites and "daemon.site" not in found:
-        found.append("daemon.site")  # leaders of several sites must know all daemons
+    if bool(old.sites) != bool(new.sites) and "daemon.site" not in found:
+        found.append("daemon.site")
     if old.edges != new.edges:
         found.append("edge")
     for table, keys in KEYS.items():

@@ -67,6 +67,10 @@ class Links:
         for link in self._links.values():
             link.skip(gap)
 
+    def reload(self, edges: Edges) -> None:
+        """For the links of the next configuration."""
+        self._edges = edges
+
     def handle(self, now: Instant, event: Word | Wakeup) -> list[Word]:
         match event:
             case Forward(to, data, reliable):

@@ -93,9 +93,7 @@ class Federation:
         self._settings = settings
         self._envelope = envelope
         self.timers = Timers()
-        self._sites = sites
-        self._site_of, self._weights = _atlas(sites, weights)
-        self.alone = len(sites) < 2
+        self._place(sites, weights)
         self._reports: Reports | None = None
         self._party = Party(ConfigId(0, me.daemon, me.incarnation, 0), 0, (me,), ())
         self._number = 0
@@ -115,6 +113,20 @@ class Federation:
         self._asked_at: Instant = -ASK_US
         self.news = False
         """The picture has changed since somebody looked at it."""
+
+    def _place(self, sites: Sites, weights: Weights) -> None:
+        self._sites = sites
+        self._site_of, self._weights = _atlas(sites, weights)
+        self.alone = len(sites) < 2
+
+    def reload(self, sites: Sites, weights: Weights) -> None:
+        """Other daemons at other sites; who is named no more is not heard from now on."""
+        self._place(sites, weights)
+        self._heard = {one: far for one, far in self._heard.items() if one in self._site_of}
+        if self._reports is not None:
+            for daemon in self._reports.leaders:
+                if daemon not in self._site_of:
+                    self._reports.remove(daemon)
 
     # Leading and following.
 

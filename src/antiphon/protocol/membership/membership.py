@@ -149,6 +149,9 @@ class Membership:
             grace = max(grace, self._settings.hear_far_us + self._settings.settle_far_us)
         self._settling.not_before = now + grace
 
+    def reload(self, sites: Sites, weights: Weights) -> None:
+        self._federation.reload(sites, weights)
+
     def address(self, send: Send) -> Send:
         """To a daemon of another segment a packet may have to be relayed."""
         routes = self._attempt.routes if self._attempt is not None else self._routes

@@ -19,6 +19,13 @@ from antiphon.tools.chaos.verdict import Verdict, print_verdict, reach_verdict
 @click.option("--seed", default=7, show_default=True, help="Draws the faults.")
 @click.option("--daemons", type=click.IntRange(2, 9), default=5, show_default=True)
 @click.option(
+    "--sites",
+    type=click.IntRange(1, 9),
+    default=1,
+    show_default=True,
+    help="Daemons stand in so many sites, which are cut, killed and slowed down, too.",
+)
+@click.option(
     "--workers",
     type=click.IntRange(1, 16),
     default=2,
@@ -49,6 +56,7 @@ def chaos(
     seconds: float,
     seed: int,
     daemons: int,
+    sites: int,
     workers: int,
     runs: int,
     no_faults: bool,
@@ -66,6 +74,7 @@ def chaos(
     Examples:
       antiphon chaos --seconds 30
       antiphon chaos --seconds 300 --runs 12
+      antiphon chaos --seconds 60 --daemons 6 --sites 3
       antiphon chaos --seconds 30 --mutant agreed-on-arrival
 
     \b
@@ -76,7 +85,7 @@ def chaos(
     """
     for number in range(seed, seed + runs):
         try:
-            plan = Plan(seconds, number, daemons, workers, mutant or "", not no_faults)
+            plan = Plan(seconds, number, daemons, workers, mutant or "", not no_faults, sites)
             verdict = _run(plan, directory and directory / f"seed{number}")
         except AntiphonError as error:
             raise click.UsageError(str(error)) from error

@@ -27,9 +27,15 @@ class FaultKind(StrEnum):
     TRIANGLE = "triangle"  # two do not hear each other, and all others hear both
     LOSS = "loss"  # packets are lost at random, everywhere
     STRANGER = "stranger"  # garbage at a daemon's ports
+    # Only if there are several sites.
+    LEAD = "lead"  # kill -9 of the daemon that represents a site
+    SITE_DOWN = "site-down"  # kill -9 of all daemons of a site
+    SITE_CUT = "site-cut"  # nothing goes in or out of a site
+    SITE_SLOW = "site-slow"  # little goes in or out of a site in a second
 
 
-KINDS = tuple(FaultKind)
+SITE_KINDS = (FaultKind.LEAD, FaultKind.SITE_DOWN, FaultKind.SITE_CUT, FaultKind.SITE_SLOW)
+KINDS = tuple(kind for kind in FaultKind if kind not in SITE_KINDS)
 AT_CLIENTS = (FaultKind.CLIENT, FaultKind.HANG)
 
 AT_ONCE_MAX = 3
@@ -43,9 +49,17 @@ LASTING_SECONDS = {
     FaultKind.CLIENT: (0.1, 2.0),
     FaultKind.HANG: (2.0, 8.0),
     FaultKind.STRANGER: (0.1, 0.1),
+    FaultKind.LEAD: (0.5, 3.0),
+    FaultKind.SITE_DOWN: (0.5, 4.0),
+    FaultKind.SITE_SLOW: (2.0, 8.0),
 }
 NETWORK_SECONDS = (0.5, 6.0)
 LOSS_PERCENT = (1, 20)
+SLOW_KBYTES = (10, 80)
+"""In a second, from each daemon to each."""
+
+Places = tuple[tuple[int, ...], ...]
+"""Daemons by site; the one that represents it when all are up is the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +79,38 @@ class Fault:
     percent: int = 100
     """So much of what goes along the links is lost."""
 
+    kbytes: int = 0
+    """If not 0: so much gets through in a second, and only the rest is lost."""
+
+    others: tuple[int, ...] = ()
+    """Daemons that suffer the same."""
+
+    @property
+    def daemons(self) -> tuple[int, ...]:
+        return (self.daemon, *self.others) if self.daemon else ()
+
     def __str__(self) -> str:
         lasts = f"for {self.end - self.begin:.1f} s"
         match self.kind:
             case FaultKind.CLIENT | FaultKind.HANG:
                 return f"{self.kind} {self.daemon}.{self.client} {lasts}"
-            case FaultKind.CRASH | FaultKind.STOP | FaultKind.PAUSE | FaultKind.STRANGER:
-                return f"{self.kind} {self.daemon} {lasts}"
             case FaultKind.LOSS:
                 return f"loss {self.percent} % {lasts}"
+            case FaultKind.SITE_SLOW:
+                inside = " ".join(map(str, sorted({source for source, _ in self.links})))
+                return f"{self.kind} {self.kbytes} kbytes/s among {inside} {lasts}"
+        if self.daemons:
+            return f"{self.kind} {' '.join(map(str, self.daemons))} {lasts}"
         ways = " ".join(f"{source}>{target}" for source, target in self.links)
         return f"{self.kind} {ways} {lasts}"
 
 
-def draw_faults(rng: Random, seconds: float, daemons: int, clients: int) -> list[Fault]:
+def draw_faults(
+    rng: Random, seconds: float, daemons: int, clients: int, places: Places = ()
+) -> list[Fault]:
     """Faults that begin and end within so many seconds. Each kind comes once before any comes
     again, so that short runs have many kinds."""
+    kinds = KINDS + SITE_KINDS if len(places) > 1 else KINDS
     faults: list[Fault] = []
     bag: list[FaultKind] = []
     now = 0.0
@@ -91,9 +121,12 @@ def draw_faults(rng: Random, seconds: float, daemons: int, clients: int) -> list
             now = min(fault.end for fault in lasting)
             continue
         if not bag:
-            bag = rng.sample(KINDS, len(KINDS))
+            bag = rng.sample(kinds, len(kinds))
         kind = bag.pop()
-        fault = _draw(rng, kind, now, daemons, clients, lasting)
+        if kind in SITE_KINDS:
+            fault = _draw_at_site(rng, kind, now, places, lasting)
+        else:
+            fault = _draw(rng, kind, now, daemons, clients, lasting)
         if now >= seconds:
             return faults
         if fault is not None and fault.end <= seconds:
@@ -120,13 +153,29 @@ def _draw(
         return Fault(
             kind, now, end, links=((one, other), (other, one)) if both else ((one, other),)
         )
-    suffering = {fault.daemon for fault in lasting}
+    suffering = {daemon for fault in lasting for daemon in fault.daemons}
     free = [daemon for daemon in everybody if daemon not in suffering]
     if not free:
         return None
     daemon = rng.choice(free)
     client = rng.randrange(clients) if kind in AT_CLIENTS else 0
     return Fault(kind, now, end, daemon, client)
+
+
+def _draw_at_site(
+    rng: Random, kind: FaultKind, now: float, places: Places, lasting: list[Fault]
+) -> Fault | None:
+    end = now + rng.uniform(*LASTING_SECONDS.get(kind, NETWORK_SECONDS))
+    site = rng.choice(places)
+    if kind in (FaultKind.SITE_CUT, FaultKind.SITE_SLOW):
+        outside = [daemon for place in places if place != site for daemon in place]
+        links = tuple(link for one in site for two in outside for link in ((one, two), (two, one)))
+        kbytes = rng.randint(*SLOW_KBYTES) if kind is FaultKind.SITE_SLOW else 0
+        return Fault(kind, now, end, links=links, kbytes=kbytes)
+    victims = site if kind is FaultKind.SITE_DOWN else site[:1]
+    if any(daemon in fault.daemons for fault in lasting for daemon in victims):
+        return None
+    return Fault(kind, now, end, victims[0], others=victims[1:])
 
 
 def rules_at(target: int, lasting: Iterable[Fault]) -> list[str]:
@@ -137,5 +186,7 @@ def rules_at(target: int, lasting: Iterable[Fault]) -> list[str]:
             if where != target:
                 continue
             some = "" if fault.percent == 100 else f"numgen random mod 100 < {fault.percent} "
+            if fault.kbytes:
+                some = f"limit rate over {fault.kbytes} kbytes/second "
             rules.append(f"ip saddr {address_of(source)} {some}drop")
     return sorted(set(rules))

@@ -16,7 +16,7 @@ from random import Random
 from antiphon.core.errors import UsageError
 from antiphon.core.ids import Member
 from antiphon.core.trace import Kind
-from antiphon.tools.chaos.faults import Fault, FaultKind, draw_faults, rules_at
+from antiphon.tools.chaos.faults import Fault, FaultKind, Places, draw_faults, rules_at
 from antiphon.tools.chaos.namespaces import Namespaces, require_programs
 from antiphon.tools.chaos.site import Site
 
@@ -44,17 +44,23 @@ class Plan:
     """Planted in the first daemon."""
 
     faults: bool = True
+    sites: int = 1
 
     def __post_init__(self) -> None:
         if self.seconds < SHORTEST_SECONDS:
             what = f"{self.seconds} s leave no time for faults"
             raise UsageError("bad_choice", what, f"use at least {SHORTEST_SECONDS:.0f} s")
 
-    def draw(self) -> list[Fault]:
+        if not 1 <= self.sites <= self.daemons:
+            what = f"{self.sites} sites for {self.daemons} daemons"
+            raise UsageError("bad_choice", what, "use fewer sites")
+
+    def draw(self, places: Places = ()) -> list[Fault]:
         if not self.faults:
             return []
         lasting = self.seconds - SHORTEST_SECONDS
-        return draw_faults(Random(f"faults {self.seed}"), lasting, self.daemons, self.workers)
+        rng = Random(f"faults {self.seed}")
+        return draw_faults(rng, lasting, self.daemons, self.workers, places)
 
 
 @dataclass(slots=True)
@@ -71,7 +77,7 @@ def perform(plan: Plan, directory: Path, say: Callable[[str], None]) -> Deeds:
     require_programs(say)
     directory.mkdir(parents=True, exist_ok=True)
     with Namespaces(plan.daemons) as spaces:
-        site = Site(spaces, directory, plan.workers, plan.seed, plan.mutant)
+        site = Site(spaces, directory, plan.workers, plan.seed, plan.mutant, plan.sites)
         run = _Run(plan, spaces, site, say)
         try:
             run.go()
@@ -100,7 +106,7 @@ class _Run:
         site.start_workers()
         self._wait_for_all()
         self._wait(SETTLE_SECONDS)
-        self._suffer(plan.draw())
+        self._suffer(plan.draw(site.places))
         assert not self._lasting, "faults end before the quiet time"
         self._wait_for_all()
         site.write(Kind.FAULT, reason="all is healed")
@@ -147,8 +153,9 @@ class _Run:
         self.done[fault.kind] += 1
         self._lasting.append(fault)
         match fault.kind:
-            case FaultKind.CRASH:
-                site.kill_daemon(fault.daemon)
+            case FaultKind.CRASH | FaultKind.LEAD | FaultKind.SITE_DOWN:
+                for daemon in fault.daemons:
+                    site.kill_daemon(daemon)
             case FaultKind.STOP:
                 site.stop_daemon(fault.daemon)
             case FaultKind.PAUSE:
@@ -168,8 +175,9 @@ class _Run:
         site = self._site
         self._lasting.remove(fault)
         match fault.kind:
-            case FaultKind.CRASH | FaultKind.STOP:
-                site.start_daemon(fault.daemon)
+            case FaultKind.CRASH | FaultKind.STOP | FaultKind.LEAD | FaultKind.SITE_DOWN:
+                for daemon in fault.daemons:
+                    site.start_daemon(daemon)
             case FaultKind.PAUSE:
                 site.signal_daemon(fault.daemon, signal.SIGCONT)
             case FaultKind.CLIENT:

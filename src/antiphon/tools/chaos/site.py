@@ -18,11 +18,12 @@ from random import Random
 from antiphon.core.ids import NOBODY, DaemonId, Incarnation, Member
 from antiphon.core.trace import Kind, Record
 from antiphon.daemon.clock import clock
-from antiphon.daemon.config.config import load
+from antiphon.daemon.config.config import Config, load
 from antiphon.daemon.secure.keyfile import create_keys
 from antiphon.daemon.secure.keys import KeyRing, new_key
 from antiphon.records.segment import parse_name
 from antiphon.records.writer import SegmentWriter
+from antiphon.tools.chaos.faults import Places
 from antiphon.tools.chaos.namespaces import Namespaces, address_of
 from antiphon.tools.chaos.planted import VARIABLE
 from antiphon.tools.cluster import daemon_name
@@ -37,29 +38,42 @@ STOP_SECONDS_MAX = 10.0
 BACKLOG = 50
 """News that a client may leave unread: few, so that some clients are cut off."""
 
+SLOW_SITE = "5s"
+"""Some sites are slow for longer, and are cut off."""
+
 Process = subprocess.Popen[bytes]
 
 
-def config_text(daemons: int) -> str:
-    """One file for all of them, with everything recorded."""
+def config_text(daemons: int, sites: int = 1) -> str:
+    """One file for all of them, with everything recorded. Daemons are given to the sites in
+    turn."""
     parts = ['[cluster]\nname = "chaos"\nkey_file = "cluster.key"\n']
     for number in range(1, daemons + 1):
         name = daemon_name(number - 1)
         parts.append(
             f"[[daemon]]\n"
             f'name = "{name}"\n'
+            f'site = "site{(number - 1) % sites + 1}"\n'
             f'address = "{address_of(number)}:{UDP_PORT}"\n'
             f'clients = ["127.0.0.1:{TCP_PORT}", "{address_of(number)}:{TCP_PORT}"]\n'
             f'socket = "{name}.sock"\n'
         )
     parts.append(f"[limits]\nbacklog = {BACKLOG}\n")
+    if sites > 1:
+        parts.append(f'[timeouts]\nslow_site = "{SLOW_SITE}"\n')
     parts.append('[records]\nlevel = "all"\ndirectory = "records/daemons"\n')
     return "\n".join(parts)
 
 
 class Site:
     def __init__(
-        self, spaces: Namespaces, directory: Path, workers: int, seed: int, mutant: str = ""
+        self,
+        spaces: Namespaces,
+        directory: Path,
+        workers: int,
+        seed: int,
+        mutant: str = "",
+        sites: int = 1,
     ) -> None:
         self.records = directory / "records"
         self.unexpected: list[str] = []
@@ -71,8 +85,10 @@ class Site:
         self._mutant = mutant
         self._config = directory / "cluster.toml"
         create_keys(directory / "cluster.key", KeyRing(new_key("k1", secrets.token_bytes)))
-        self._config.write_text(config_text(len(spaces.numbers)))
-        self._ids = {one.name: one.id for one in load(self._config).daemons}
+        self._config.write_text(config_text(len(spaces.numbers), sites))
+        config = load(self._config)
+        self._ids = {one.name: one.id for one in config.daemons}
+        self.places = _places(config)
         self._daemons: dict[int, Process] = {}
         self._stopping: dict[int, Process] = {}
         self._workers: dict[tuple[int, int], Process] = {}
@@ -258,6 +274,14 @@ class Site:
                 env=environment,
                 process_group=0,
             )
+
+
+def _places(config: Config) -> Places:
+    """Numbers of daemons by site, the lowest id first."""
+    sites: dict[str, list[tuple[DaemonId, int]]] = {}
+    for number, daemon in enumerate(config.daemons, 1):
+        sites.setdefault(daemon.site, []).append((daemon.id, number))
+    return tuple(tuple(number for _, number in sorted(daemons)) for daemons in sites.values())
 
 
 def _kill(process: Process) -> None:

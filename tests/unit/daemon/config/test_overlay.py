@@ -183,6 +183,17 @@ def test_a_link_that_runs_is_not_changed(text: str, key: str) -> None:
     assert restart_needed(read(SITES), read(SITES + text), "one") == (key,)
 
 
+@pytest.mark.parametrize("site", ["west", "south"])
+def test_daemons_and_sites_come_and_go_by_a_reload(site: str) -> None:
+    """But a second site, or the step back to one, takes a restart."""
+    entry = '[[daemon]]\nname = "four"\naddress = "127.0.0.1:4819"\nclients = []\n'
+    entry += f'site = "{site}"\n'
+    assert restart_needed(read(SITES), read(SITES + entry), "one") == ()
+    assert restart_needed(read(SITES + entry), read(SITES), "one") == ()
+    assert restart_needed(read(SMALL), read(SITES), "one") == ("daemon.site",)
+    assert restart_needed(read(SITES), read(SMALL), "one") == ("daemon.site",)
+
+
 def test_a_cluster_of_one_site_may_say_how_links_would_be() -> None:
     one_site = read(SMALL + "[hop]\nrate = '1Mbit'\n[network]\npacket_bytes = 250\n")
     assert one_site.node_settings("one").hop.rate_bytes == 125_000

@@ -241,7 +241,7 @@ def test_a_dead_link_is_no_edge_for_a_while_longer_each_time() -> None:
     leader.run(100_000, 20, 30)
     lengths = []
     for _ in range(2):
-        leader.federation.link_dead(leader.now, DaemonId(20))
+        leader.federation.shun(leader.now, DaemonId(20))
         leader.run(SETTINGS.report_gap_us, 20, 30)
         assert leader.component() == [10, 30]
         since = leader.now

@@ -2,6 +2,7 @@
 
 import pytest
 
+from antiphon.core.effects import Trouble
 from antiphon.core.errors import ConfigError
 from antiphon.core.ids import NOBODY, ConfigId, Configuration, DaemonId, Incarnation, Member
 from antiphon.protocol.membership.attempt import Collection
@@ -10,6 +11,7 @@ from antiphon.protocol.membership.pace import Pace
 from antiphon.protocol.membership.peers import Peers
 from antiphon.protocol.membership.penalties import Penalties
 from antiphon.protocol.membership.settings import MembershipSettings
+from antiphon.protocol.membership.states import NO_TROUBLE
 from antiphon.wire.control import Hello, State
 
 SETTINGS = MembershipSettings()
@@ -173,11 +175,12 @@ def test_evidence_names_the_first_cause_and_everything_else_in_a_line() -> None:
     peers = Peers(hear_us=1)
     peers.hear(200_000, THREE, hello())
     regrouping = [("regrouped", "7 leads a segment")]
-    known = (500_000, ONE, "receive_failure", RING, wish, troubles, peers, regrouping)
+    own = Trouble("receive_failure", NOBODY, "nothing came")
+    known = (500_000, ONE, own, RING, wish, troubles, peers, regrouping)
     cause, text = evidence(*known)
     assert cause == "receive_failure"
     for part in (
-        "1 has receive_failure",
+        "1 has receive_failure (nothing came)",
         "7 has token_loss",
         "2 restarted",
         "7 appeared",
@@ -190,7 +193,7 @@ def test_evidence_names_the_first_cause_and_everything_else_in_a_line() -> None:
 
 
 def test_evidence_without_a_cause_is_an_unfinished_attempt() -> None:
-    cause, _ = evidence(0, ONE, "", RING, RING.members, {}, Peers(hear_us=1), [])
+    cause, _ = evidence(0, ONE, NO_TROUBLE, RING, RING.members, {}, Peers(hear_us=1), [])
     assert cause == "unfinished"
 
 
