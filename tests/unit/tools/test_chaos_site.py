@@ -12,7 +12,7 @@ from antiphon.daemon.secure.keys import KeyRing, new_key
 from antiphon.tools.chaos import namespaces
 from antiphon.tools.chaos.chaos_command import chaos
 from antiphon.tools.chaos.namespaces import leftovers, require_programs
-from antiphon.tools.chaos.run import SHORTEST_SECONDS, Plan
+from antiphon.tools.chaos.run import Plan
 from antiphon.tools.chaos.site import config_text
 
 
@@ -44,8 +44,10 @@ def test_daemons_are_given_to_the_sites_in_turn(tmp_path: Path) -> None:
 
 def test_a_run_that_is_too_short_is_refused() -> None:
     with pytest.raises(UsageError, match="no time for faults"):
-        Plan(seconds=SHORTEST_SECONDS - 1)
-    assert Plan(seconds=SHORTEST_SECONDS).draw() == []
+        Plan(seconds=12)
+    with pytest.raises(UsageError, match="at least 23"):
+        Plan(seconds=22, sites=2)
+    assert Plan(seconds=13).draw() == []
     assert Plan(seconds=60).draw() and not Plan(seconds=60, faults=False).draw()
 
 

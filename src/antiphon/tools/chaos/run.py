@@ -23,11 +23,12 @@ from antiphon.tools.chaos.site import Site
 START_SECONDS_MAX = 90.0
 SETTLE_SECONDS = 3.0
 QUIET_SECONDS = 10.0
+SITES_QUIET_SECONDS = 20.0
+"""Sites take longer to find each other."""
+
 TICK_SECONDS = 0.02
 WARNING_SECONDS = (0.02, 0.12)
 """Clients are told of a fault of the network so long before."""
-
-SHORTEST_SECONDS = SETTLE_SECONDS + QUIET_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +48,27 @@ class Plan:
     sites: int = 1
 
     def __post_init__(self) -> None:
-        if self.seconds < SHORTEST_SECONDS:
+        if self.seconds < self.peace_seconds:
             what = f"{self.seconds} s leave no time for faults"
-            raise UsageError("bad_choice", what, f"use at least {SHORTEST_SECONDS:.0f} s")
+            raise UsageError("bad_choice", what, f"use at least {self.peace_seconds:.0f} s")
 
         if not 1 <= self.sites <= self.daemons:
             what = f"{self.sites} sites for {self.daemons} daemons"
             raise UsageError("bad_choice", what, "use fewer sites")
 
+    @property
+    def quiet_seconds(self) -> float:
+        return SITES_QUIET_SECONDS if self.sites > 1 else QUIET_SECONDS
+
+    @property
+    def peace_seconds(self) -> float:
+        """Before and after the faults."""
+        return SETTLE_SECONDS + self.quiet_seconds
+
     def draw(self, places: Places = ()) -> list[Fault]:
         if not self.faults:
             return []
-        lasting = self.seconds - SHORTEST_SECONDS
+        lasting = self.seconds - self.peace_seconds
         rng = Random(f"faults {self.seed}")
         return draw_faults(rng, lasting, self.daemons, self.workers, places)
 
@@ -112,8 +122,8 @@ class _Run:
         site.write(Kind.FAULT, reason="all is healed")
         site.write(Kind.QUIET)
         site.silence_workers()
-        self._say(f"quiet for {QUIET_SECONDS:.0f} s")
-        self._wait(QUIET_SECONDS)
+        self._say(f"quiet for {plan.quiet_seconds:.0f} s")
+        self._wait(plan.quiet_seconds)
         found = [site.member(number) for number in self._spaces.numbers]
         members: tuple[Member, ...] = tuple(one for one in found if one is not None)
         for member in members:
@@ -144,7 +154,7 @@ class _Run:
         for at, begins, fault in sorted(steps, key=lambda step: step[:2]):
             self._wait(at - (time.monotonic() - began))
             (self._begin if begins else self._end)(fault)
-        self._wait(self._plan.seconds - SHORTEST_SECONDS - (time.monotonic() - began))
+        self._wait(self._plan.seconds - self._plan.peace_seconds - (time.monotonic() - began))
 
     def _begin(self, fault: Fault) -> None:
         site = self._site
