@@ -20,7 +20,8 @@ from antiphon.tools.cluster import LocalCluster, LocalDaemon
 GROUP = "bench-views"
 GUEST = "guest"
 PATIENCE_S = 60.0
-DRILLS = ("join", "leave", "kill", "restart", "split", "heal")
+DRILLS = ("join", "leave", "kill", "kill_lead", "restart", "split", "heal")
+"""A lead is who represents its site, if there are several."""
 
 
 class Watcher:
@@ -101,14 +102,20 @@ class Drills:
 
     async def _kill_and_restart(self, daemon: LocalDaemon) -> None:
         lost = self._watchers.pop(daemon.name)
+        drill = "kill_lead" if await self._leads(daemon) else "kill"
         began = time.monotonic()
         self._cluster.kill(daemon.name)
-        await self._note("kill", began, self._names)
+        await self._note(drill, began, self._names)
         await lost.close()
         began = time.monotonic()
         await asyncio.to_thread(self._cluster.start, [daemon.name])
         await self._post(daemon)
         await self._note("restart", began, self._names)
+
+    async def _leads(self, daemon: LocalDaemon) -> bool:
+        watcher = next(iter(self._watchers.values()))
+        segments = (await watcher.session.query("status"))["segments"]
+        return len(segments) > 1 and any(names[0] == daemon.name for names in segments)
 
     async def _post(self, daemon: LocalDaemon) -> None:
         watcher = Watcher(await connect(daemon.address, name=daemon.name))
@@ -144,6 +151,8 @@ def run_membership(cluster: LocalCluster, repeat: int, say: Say) -> Figures:
     asyncio.run(drills.run(repeat, say))
     found: Figures = {}
     for drill, times in drills.times.items():
+        if not times:
+            continue
         found[f"{drill}_median_ms"] = round(median(times) * 1000, 1)
         found[f"{drill}_worst_ms"] = round(max(times) * 1000, 1)
     return found | {
