@@ -4,7 +4,12 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from antiphon.tools.partition_command import check_complete, partition, read_sides
+from antiphon.tools.partition_command import (
+    check_complete,
+    partition,
+    read_sides,
+    with_daemons,
+)
 from antiphon.tools.reaching import Target
 
 THREE = ["one", "two", "three"]
@@ -57,3 +62,11 @@ def test_without_a_terminal_it_must_be_said() -> None:
 def test_help_says_that_it_is_dangerous() -> None:
     for arguments in (["--help"], ["set", "--help"]):
         assert "DANGEROUS" in CliRunner().invoke(partition, arguments).output
+
+
+def test_a_site_means_its_daemons() -> None:
+    sites = {"one": "west", "two": "east", "three": "west", "west-1": "east"}
+    assert with_daemons((("west",), ("east",)), sites) == (("one", "three"), ("two", "west-1"))
+    assert with_daemons((("one",), ("two", "nobody")), sites) == (("one",), ("two", "nobody"))
+    with pytest.raises(click.UsageError, match="one stands twice"):
+        with_daemons((("west",), ("one", "east")), sites)
