@@ -53,7 +53,7 @@ DROP_REASONS = tuple(
     "not_canonical bad_field cut_short wrong_size bad_route not_relayed "
     # It does not fit what membership does now.
     "old_incarnation other_attempt false_coordinator old_proposal not_proposed not_my_leader "
-    "bad_digest bad_state one_site impossible_epoch "
+    "bad_digest bad_state bad_chunk one_site impossible_epoch "
     # It does not fit the stream.
     "other_configuration frozen old_token impossible_token not_a_member beyond_window "
     "duplicate too_late bad_stamp unknown_segment old_report".split()

@@ -80,7 +80,7 @@ ELSEWHERE: dict[Pair, str] = {
     **{
         Pair(DROP, "", reason): "takes a forged packet; `antiphon fuzz` sends them to nodes"
         for reason in (
-            "false_coordinator bad_digest impossible_epoch impossible_token not_a_member "
+            "false_coordinator bad_digest bad_chunk impossible_epoch impossible_token not_a_member "
             "beyond_window bad_stamp unknown_segment old_report bad_route not_relayed bad_state "
             "one_site"
         ).split()
