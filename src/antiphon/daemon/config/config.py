@@ -74,6 +74,7 @@ class Config:
     timeouts: Mapping[str, int | None]
     tuning: Mapping[str, int | None]
     hop: Mapping[str, int | None]
+    tcp: Mapping[str, int | None]
     """None where the preset's number holds."""
 
     warnings: tuple[Finding, ...] = ()

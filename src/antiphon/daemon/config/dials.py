@@ -1,4 +1,4 @@
-"""[timeouts], [tuning] and [hop]: one key for each number of the protocol's settings.
+"""[timeouts], [tuning], [hop] and [tcp]: one key for each number of the protocol's settings.
 
 The keys are made from the settings themselves, so that there is none without a key. Times and
 rates lose their unit: token_loss_us is the key token_loss.
@@ -48,7 +48,7 @@ WAN = replace(
 )
 PRESETS: dict[str, NodeSettings] = {"lan": LAN, "wan": WAN}
 
-NODE, STREAM, MEMBERSHIP, HOP = "node", "stream", "membership", "hop"
+NODE, STREAM, MEMBERSHIP, HOP, TCP = "node", "stream", "membership", "hop", "tcp"
 TOLD_ELSEWHERE = "packet_bytes"
 
 
@@ -85,6 +85,16 @@ def _hop_kind(field: str) -> Kind:
     return SIZE if "_bytes" in field else count(1, COUNT_MAX)
 
 
+def _tcp_dials() -> dict[str, Dial]:
+    return {each.name.replace("_us", ""): Dial(TCP, each.name) for each in fields(LAN.tcp)}
+
+
+def _tcp_kind(field: str) -> Kind:
+    if "_us" in field:
+        return TIMEOUT
+    return SIZE if "_bytes" in field else count(1, COUNT_MAX)
+
+
 def setting(preset: NodeSettings, dial: Dial) -> int:
     layer: Any = preset if dial.layer == NODE else getattr(preset, dial.layer)
     value = getattr(layer, dial.field)
@@ -96,6 +106,7 @@ DIALS = {
     "timeouts": _dials(times=True),
     "tuning": _dials(times=False),
     "hop": _hop_dials(),
+    "tcp": _tcp_dials(),
 }
 
 # Only what is off by default may be turned off.
@@ -113,5 +124,6 @@ KEYS = {
         for name, dial in DIALS["tuning"].items()
     },
     "hop": {name: Key(_hop_kind(dial.field), None, True) for name, dial in DIALS["hop"].items()},
+    "tcp": {name: Key(_tcp_kind(dial.field), None, True) for name, dial in DIALS["tcp"].items()},
 }
 """The default is the preset's; of an edge, that of [hop]."""

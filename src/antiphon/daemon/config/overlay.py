@@ -12,6 +12,7 @@ from antiphon.daemon.config.dials import DIALS
 from antiphon.daemon.config.findings import spelled
 from antiphon.daemon.config.reading import Notes
 from antiphon.protocol.links.settings import EdgeSettings, HopSettings, LinkKind
+from antiphon.protocol.presets import NodeSettings
 
 Entries = Iterable[tuple[int, EdgeEntry]]
 """With their places in the file: entries that cannot be used are not here."""
@@ -26,7 +27,7 @@ def edge_hop(entry: EdgeEntry, usual: HopSettings) -> HopSettings:
 
 
 def edge_settings(
-    names: Sequence[str], overlay: Overlay, entries: Iterable[EdgeEntry], usual: HopSettings
+    names: Sequence[str], overlay: Overlay, entries: Iterable[EdgeEntry], usual: NodeSettings
 ) -> tuple[EdgeSettings, ...]:
     """All edges of which the file says anything; `names` are the sites."""
     places = {name: place for place, name in enumerate(names)}
@@ -34,14 +35,14 @@ def edge_settings(
     for entry in entries:
         one, two = (places[name] for name in entry.between)
         back = entry.weight if entry.weight_back is None else entry.weight_back
-        kind, hop = LinkKind(entry.link), edge_hop(entry, usual)
-        edge = EdgeSettings(one, two, kind, hop, weight=entry.weight, weight_back=back)
+        kind, hop = LinkKind(entry.link), edge_hop(entry, usual.hop)
+        edge = EdgeSettings(one, two, kind, hop, usual.tcp, entry.weight, back)
         found[frozenset((one, two))] = edge
     table = _table(places, overlay)
     if table is not None:
         weights = {(one, two): weight for one, two, weight in table.edges}
         for one, two in combinations(table.sites, 2):
-            edge = found.get(frozenset((one, two)), EdgeSettings(one, two, hop=usual))
+            edge = found.get(frozenset((one, two)), EdgeSettings(one, two, hop=usual.hop))
             found[frozenset((one, two))] = replace(
                 edge,
                 weight=weights[SiteId(edge.one), SiteId(edge.two)],

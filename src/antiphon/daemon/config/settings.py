@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.core.errors import ConfigError
 from antiphon.core.trace import Level
-from antiphon.daemon.config.dials import DIALS, HOP, MEMBERSHIP, NODE, PRESETS, STREAM
+from antiphon.daemon.config.dials import DIALS, HOP, MEMBERSHIP, NODE, PRESETS, STREAM, TCP
 from antiphon.daemon.config.findings import Path
 from antiphon.daemon.config.overlay import Entries, edge_hop, edge_settings
 from antiphon.daemon.config.reading import Notes
@@ -47,7 +47,7 @@ def build_settings(config: "Config", cluster: int) -> NodeSettings:
         settings = build(settings)
     daemons = tuple(sorted(daemon.id for daemon in config.daemons))
     level = Level(config.records.level)
-    edges = edge_settings(config.site_names, config.overlay, config.edges, settings.hop)
+    edges = edge_settings(config.site_names, config.overlay, config.edges, settings)
     return replace(
         settings, cluster=cluster, daemons=daemons, sites=config.sites, edges=edges, level=level
     )
@@ -84,6 +84,7 @@ def _layers(config: "Config") -> Iterator[Build]:
     yield lambda old: replace(old, stream=replace(old.stream, **stream))
     yield lambda old: replace(old, membership=replace(old.membership, **membership))
     yield lambda old: replace(old, hop=replace(old.hop, **hop))
+    yield lambda old: replace(old, tcp=replace(old.tcp, **_turned(config, TCP)))
     yield lambda old: replace(old, sessions=_sessions(config))
     yield lambda old: replace(old, **_turned(config, NODE))
 

@@ -7,13 +7,14 @@ from antiphon.daemon.config.declaration import LISTS, TABLES, EdgeEntry, Key, ke
 from antiphon.daemon.config.dials import DIALS, KEYS, setting
 from antiphon.daemon.config.overlay import edge_hop
 from antiphon.daemon.config.settings import build_settings
+from antiphon.protocol.links.settings import LinkKind
 
 if TYPE_CHECKING:
     from antiphon.daemon.config.config import Config
 
 ORDER = [
-    *("cluster", "daemon", "network", "overlay", "hop", "edge", "limits", "records", "log"),
-    *("clients", "spread", "access", "timeouts", "tuning"),
+    *("cluster", "daemon", "network", "overlay", "hop", "tcp", "edge", "limits", "records"),
+    *("log", "clients", "spread", "access", "timeouts", "tuning"),
 ]
 FIELDS = {"daemon": "daemons", "edge": "edges"}
 """Where the name of a table is not that of the field."""
@@ -51,8 +52,8 @@ def _plain(config: "Config", name: str) -> Any:
 
 
 def _hop(config: "Config", entry: Any) -> dict[str, Any]:
-    """An edge has keys of [hop] beside its own."""
-    if not isinstance(entry, EdgeEntry):
+    """An edge has keys of [hop] beside its own, unless it is a TCP link."""
+    if not isinstance(entry, EdgeEntry) or entry.link == LinkKind.TCP:
         return {}
     hop = edge_hop(entry, build_settings(config, cluster=0).hop)
     numbers = {key: getattr(hop, dial.field) for key, dial in DIALS["hop"].items()}

@@ -237,9 +237,10 @@ class Tube:
             self._timers.set(DEAD, now + self._settings.dead_us)
 
     def _die(self) -> list[Word]:
-        self.dead = True
-        self._timers.clear_all()
         reason = "silence" if self.state == OPEN else "no_pipe"
+        self.dead = True
+        self.state = DOWN
+        self._timers.clear_all()
         return [self._pipe.hang_up(), LinkDead(self.link.peer, reason)]
 
     # What leaves.

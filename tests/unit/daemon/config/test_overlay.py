@@ -2,10 +2,11 @@
 
 import pytest
 
-from antiphon.core.machine import MILLISECOND
+from antiphon.core.machine import MILLISECOND, SECOND
 from antiphon.core.weights import LAST_RESORT
 from antiphon.daemon.config.reload import restart_needed
-from antiphon.protocol.links.settings import EdgeSettings
+from antiphon.daemon.config.writing import write_toml
+from antiphon.protocol.links.settings import EdgeSettings, LinkKind
 from tests.unit.daemon.config.test_config import SMALL, findings, read
 
 SITES = (
@@ -98,6 +99,15 @@ def test_an_edge_of_a_shape_keeps_its_settings() -> None:
     assert by_pair[frozenset((0, 2))].hop.rate_bytes == 0
 
 
+def test_a_tcp_link_has_numbers_of_its_own() -> None:
+    text = "[[edge]]\nbetween = ['main', 'west']\nlink = 'tcp'\n[tcp]\ndead = '20s'\nack = '9ms'\n"
+    (edge,) = edges(text)
+    assert edge.link is LinkKind.TCP
+    assert (edge.tcp.dead_us, edge.tcp.ack_us) == (20 * SECOND, 9 * MILLISECOND)
+    written = write_toml(read(SITES + text))
+    assert read(written).node_settings("one").edges == (edge,)
+
+
 EDGE = "[[edge]]\nbetween = ['main', 'west']\n"
 
 
@@ -128,6 +138,7 @@ EDGE = "[[edge]]\nbetween = ['main', 'west']\n"
             "edge[1].burst_bytes: is less than the rate gives in send; raise it or lower send",
         ),
         (EDGE + "nack = '2ms'\nnack_max = '1ms'\n", "c.toml:18: edge[1].nack: is above nack_max"),
+        ("[tcp]\nsilence = '9s'\n", "c.toml:17: tcp.silence: is not between ack and dead"),
         ("[hop]\nack_short = '30ms'\n", "c.toml:17: hop.ack_short: is not within ack_long"),
         ("[hop]\nrate_min = '2Gbit'\n", "hop.rate: no rate lies between its limits"),
         (
