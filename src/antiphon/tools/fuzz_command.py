@@ -135,7 +135,8 @@ def feed_nodes(report: Report, rng: Random, count: int) -> None:
 
     fed = 0
     while fed < count:
-        live = LiveNodes(rng.getrandbits(32), spoil, rng.choice((ONE_SITE, TWO_SITES)))
+        sites = rng.choice((ONE_SITE, TWO_SITES))
+        live = LiveNodes(rng.getrandbits(32), spoil, sites, tcp=rng.random() < 0.5)
         faults: list[tuple[str, str]] = []
         steps = 0
         while not faults and steps < STEPS_PER_WORLD and fed + live.inputs < count:

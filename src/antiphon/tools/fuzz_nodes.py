@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from antiphon.core.effects import Broadcast, Emit, Received, Send, Word
+from antiphon.core.effects import Broadcast, Emit, Pour, Received, Send, Word
 from antiphon.core.errors import DecodeError
 from antiphon.core.ids import DaemonId, Member
 from antiphon.core.machine import MILLISECOND, SECOND, Instant
@@ -16,6 +16,7 @@ from antiphon.protocol.presets import SIMULATION
 from antiphon.sim.network import NetworkSettings
 from antiphon.sim.nodes import make_nodes
 from antiphon.sim.script import Script
+from antiphon.sim.trial import NodeVariant
 from antiphon.sim.workload import WorkloadSettings, make_random_app
 from antiphon.sim.world import World
 from antiphon.wire.control import read_control
@@ -65,7 +66,7 @@ class Tapped:
 
     def _overhear(self, effects: Sequence[Word]) -> Sequence[Word]:
         for effect in effects:
-            if isinstance(effect, Send | Broadcast):
+            if isinstance(effect, Send | Broadcast | Pour):
                 self._live.packets.append(effect.packet)
                 if self._live.spoiled:
                     self._live.unreadable.update(_refusals(effect.packet))
@@ -107,6 +108,7 @@ class LiveNodes:
         seed: int,
         spoil: Spoil | None = None,
         sites: tuple[tuple[int, ...], ...] = ONE_SITE,
+        tcp: bool = False,
     ) -> None:
         self.packets: deque[bytes] = deque(maxlen=RECENT_PACKETS)
         self.outcomes: Counter[str] = Counter()
@@ -118,7 +120,8 @@ class LiveNodes:
         self.spoiled = 0.0
         """Part of the packets that are spoiled: none until the daemons have met."""
 
-        make = make_nodes(Script(daemons=DAEMONS, sites=sites))
+        settings = NodeVariant(tcp_edges=int(tcp)).settings(DAEMONS, sites)
+        make = make_nodes(Script(daemons=DAEMONS, sites=sites), settings)
 
         def make_tapped(member: Member, rng: Random) -> Tapped:
             node = make(member, rng)
