@@ -45,6 +45,9 @@ class Pipe:
         self.up = False
         """The node has been told."""
 
+        self.watched = False
+        """The loop wakes up when it can be written to."""
+
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
         self._told = ROOM_BYTES

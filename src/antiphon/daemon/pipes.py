@@ -185,7 +185,8 @@ class Pipes:
     def _admit(self, made: socket.socket, called: DaemonId | None) -> Pipe:
         pipe = Pipe(made, called, self._seal.stream(self._me, called), clock())
         self._files[pipe.file] = pipe
-        self._epoll.register(pipe.file, select.EPOLLIN | select.EPOLLOUT * pipe.connecting)
+        pipe.watched = pipe.connecting
+        self._epoll.register(pipe.file, select.EPOLLIN | select.EPOLLOUT * pipe.watched)
         self._dirty[pipe.file] = pipe
         return pipe
 
@@ -215,8 +216,10 @@ class Pipes:
         except Broken as error:
             self._break(pipe, str(error))
             return
-        mask = select.EPOLLIN | (select.EPOLLOUT if pipe.wants_to_write else 0)
-        self._epoll.modify(pipe.file, mask)
+        if pipe.wants_to_write != pipe.watched:
+            pipe.watched = not pipe.watched
+            mask = select.EPOLLIN | (select.EPOLLOUT if pipe.watched else 0)
+            self._epoll.modify(pipe.file, mask)
 
     def _break(self, pipe: Pipe, reason: str) -> None:
         """It has ended; the node hears of it if it knew, after all that came before."""
