@@ -42,7 +42,6 @@ from antiphon.daemon.queries import Queries
 from antiphon.daemon.secure.keyfile import read_keys
 from antiphon.daemon.secure.plain import Plain
 from antiphon.daemon.secure.seal import Seal
-from antiphon.protocol.links.settings import LinkKind
 from antiphon.protocol.node import Node
 from antiphon.protocol.presets import NodeSettings
 from antiphon.records.writer import SegmentWriter
@@ -88,10 +87,9 @@ class Daemon:
     def _make_driver(self) -> Driver:
         entry, config = self.entry, self.config
         datagrams = _open_datagrams(entry, config)
-        settings = self._node_settings(config)
-        node = Node(self.me, settings, Random(secrets.randbits(64)))
+        node = Node(self.me, self._node_settings(config), Random(secrets.randbits(64)))
         driver = Driver(node, entry.name, datagrams, self.seal, self._hear, self.queries.answer)
-        if any(edge.link is LinkKind.TCP for edge in settings.edges):
+        if config.is_reached_by_tcp(entry):
             driver.pipes.listen(_open_pipes(entry))
         for listener in _open_listeners(entry, config.clients.unix_mode):
             driver.listen(listener)

@@ -44,6 +44,8 @@ def check_cluster(config: Config, me: str | None, statuses: Statuses) -> Iterato
             continue
         if is_here:
             yield from _here(entry, address, statuses)
+            if config.is_reached_by_tcp(entry):
+                yield _port(entry.name, "tcp", address, statuses)
         else:
             yield _there(entry, address, statuses)
         yield check_path(entry, address, config.packet_bytes)

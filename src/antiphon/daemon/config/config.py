@@ -48,6 +48,7 @@ from antiphon.daemon.config.settings import (
     check_settings,
 )
 from antiphon.daemon.config.writing import FIELDS, write_toml
+from antiphon.protocol.links.settings import LinkKind
 from antiphon.protocol.presets import NodeSettings
 from antiphon.wire.packet import WIRE_VERSION
 
@@ -108,6 +109,11 @@ class Config:
         for daemon in self.daemons:
             found[daemon.site].append(daemon.id)
         return tuple(map(tuple, found.values())) if len(found) > 1 else ()
+
+    def is_reached_by_tcp(self, daemon: DaemonEntry) -> bool:
+        """Whether other daemons connect to it."""
+        joined = [edge for edge in self.edges if edge.link == LinkKind.TCP]
+        return any(daemon.site in edge.between for edge in joined)
 
     def node_settings(self, me: str) -> NodeSettings:
         """What the node of the daemon called `me` runs with."""

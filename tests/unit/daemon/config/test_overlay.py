@@ -106,6 +106,8 @@ def test_a_tcp_link_has_numbers_of_its_own() -> None:
     assert (edge.tcp.dead_us, edge.tcp.ack_us) == (20 * SECOND, 9 * MILLISECOND)
     written = write_toml(read(SITES + text))
     assert read(written).node_settings("one").edges == (edge,)
+    reached = [one.name for one in read(written).daemons if read(written).is_reached_by_tcp(one)]
+    assert reached == ["one", "two"], "the third site has no such edge"
 
 
 EDGE = "[[edge]]\nbetween = ['main', 'west']\n"
