@@ -150,6 +150,11 @@ class Abroad:
         return min(report.held for report in self._reports.values())
 
     @property
+    def held_highest(self) -> int:
+        """The most that one of them has told to hold."""
+        return max([report.held for report in self._reports.values()], default=0)
+
+    @property
     def unstable(self) -> int:
         """Bytes that others have under way."""
         return sum(report.unstable for report in self._reports.values())

@@ -75,7 +75,6 @@ class Gateway:
 
         self._untold: dict[int, StreamReport] = {}
         self._last: StreamReport | None = None
-        self.reported_at: Instant = 0
 
     def forward(self, reliable: bool, pieces: ForeignPieces) -> list[Forward]:
         """To every branch of its tree that wants it."""
@@ -126,5 +125,4 @@ class Gateway:
                 if (told.floor, told.held) == (last.floor, last.held):
                     return []
         self._last = told
-        self.reported_at = now
         return self.forward_report(told)

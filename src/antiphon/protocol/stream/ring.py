@@ -29,11 +29,12 @@ from antiphon.protocol.stream.quiet import Quiet
 from antiphon.protocol.stream.settings import StreamSettings
 from antiphon.protocol.stream.source import LEAP_MAX
 from antiphon.protocol.stream.stamping import Stamping, is_intent
+from antiphon.protocol.stream.telling import TELL, Telling
 from antiphon.protocol.stream.token import UsableAru, adaptive_delay, allowance, merged_aru
 from antiphon.protocol.stream.watch import TOKEN_LOSS, Watch
 from antiphon.protocol.stream.window import LinkWindow, joined_requests
 from antiphon.wire.control import Hurry, pack_control
-from antiphon.wire.crossing import Parcel, Report, StreamReport
+from antiphon.wire.crossing import Parcel, Report
 from antiphon.wire.packet import Envelope, Tag, pack_config
 from antiphon.wire.ring import (
     OWN,
@@ -91,6 +92,7 @@ class Ring:
         self._duplicates = DuplicateFilter()
         self.stamping = Stamping(me, configuration, self._segment, self.delivery)
         self.abroad = self._abroad() if len(segments) > 1 else None
+        self._telling = self._leader_telling()
 
         # The token. Invariant: at most one of "I hold it" and "REPEAT is running".
         self._held_token: Token | None = None
@@ -122,6 +124,11 @@ class Ring:
             self._take,
             self._take_loose,
         )
+
+    def _leader_telling(self) -> Telling | None:
+        if self.abroad is None or self.abroad.gateway is None:
+            return None
+        return Telling(self.abroad, self.stamping, self.delivery, self.timers, self._settings)
 
     def begin(self, now: Instant) -> list[Word]:
         self._watch.begin(now)
@@ -164,9 +171,8 @@ class Ring:
         gateway = self.abroad.gateway if self.abroad is not None else None
         if gateway is None:
             return False
-        if self.stamping.clock.value > gateway.floor or self.delivery.line > gateway.held:
-            return True
-        return gateway.waiting and not self._alone
+        assert self._telling is not None
+        return self._telling.is_due() or (gateway.waiting and not self._alone)
 
     def hear_hurry(self, now: Instant) -> list[Word]:
         self._quiet.disturb()
@@ -260,6 +266,8 @@ class Ring:
         self._deliver(outcome)
         self.delivery.release()
         self._start_partial_timer(now)
+        if self._telling is not None:
+            self._telling.wait(now)
         return outcome + self.work(now)
 
     def _renew_stable(self) -> None:
@@ -327,6 +335,9 @@ class Ring:
                 effects += self._repeat(now)
             elif name == LOSS:
                 effects += self._watch.report(TOKEN_LOSS, NOBODY)
+            elif name == TELL and self._telling is not None:
+                self._telling.ring()
+                effects += self.work(now)
             elif name == PARTIAL:
                 self._assembly.expire(now, self._settings.partial_life_us)
                 if self.abroad is not None:
@@ -357,8 +368,8 @@ class Ring:
         self._request(token, unanswered, arrived)
         have = (self._window.contiguous, self.delivery.own.known)
         effects += self._watch.visit(now, token, have, self._link_aru.value, self._has_work())
-        if self.abroad is not None and self.abroad.gateway is not None:
-            effects += self._tell_abroad(now, token, self.abroad.gateway)
+        if self._telling is not None:
+            effects += self._telling.visit(now, token, self._segment, self._site_aru.value)
         if self._alone:
             packets.clear()  # nobody to send them to
         late = self._settings.accelerated_packets
@@ -384,20 +395,6 @@ class Ring:
                 self._quiet.unreliable_moves = True
             packets.append(raw)
         return packets
-
-    def _tell_abroad(self, now: Instant, token: Token, gateway: Gateway) -> list[Word]:
-        """Leaders of other segments hear how far our stream is, and what we hold."""
-        held = min(self._site_aru.value, token.site_stamp)
-        told = StreamReport(
-            self._segment,
-            1,
-            token.site_sequence,
-            token.site_stamp,
-            held,
-            self.delivery.own.bytes,
-            token.heads,
-        )
-        return list(gateway.report(now, told))
 
     def _send_new(
         self, now: Instant, token: Token, repeated: int, effects: list[Word]

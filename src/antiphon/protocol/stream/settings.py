@@ -35,6 +35,9 @@ class StreamSettings:
     """From here on nothing but control messages leaves: the slowest segment slows all
     (SP-129)."""
 
+    tell_us: int = 100 * MILLISECOND
+    """What is new of a segment and nobody waits for is told to the others after this."""
+
     control_packets_reserve: int = 40
     """The group state of a new configuration may go this far above the window: all wait
     for it."""

@@ -50,6 +50,12 @@ class Stamping:
         self.own_last = 0
         """Stamp of the last bundle of mine."""
 
+        self.floor_wanted = 0
+        """The highest stamp of a bundle here that is delivered in its turn."""
+
+        self.held_wanted = 0
+        """And of one that somebody waits for until all hold it."""
+
         self._token = Token(0)
 
     def visit(self, token: Token) -> None:
@@ -91,6 +97,10 @@ class Stamping:
 
     def hold(self, bundle: Bundle) -> None:
         """A bundle is here. If it is an intent, messages to its groups wait from now on."""
+        if bundle.control or bundle.service in ORDERED:
+            self.floor_wanted = max(self.floor_wanted, bundle.stamp)
+        if bundle.control or bundle.service == Service.SAFE:
+            self.held_wanted = max(self.held_wanted, bundle.stamp)
         if is_intent(bundle):
             try:
                 self._gates.close(bundle.sender, read_intent(bundle.body))

@@ -34,6 +34,7 @@ from antiphon.core.trace import Level
 from antiphon.protocol.stream.settings import StreamSettings
 from antiphon.protocol.stream.stream import Stream
 from antiphon.wire.control import read_control
+from antiphon.wire.crossing import REPORT
 from antiphon.wire.heard import Heard, HeardPacket, HeardToken
 from antiphon.wire.packet import Envelope, Tag, open_header
 from antiphon.wire.ring import read_ring_packet, read_token
@@ -80,6 +81,9 @@ class Continent:
         self.loss = loss
         self.far_us = far_us
         self.trouble: list[Trouble] = []
+        self.reports = 0
+        """Sent over links."""
+
         self._queue: list[tuple[Instant, int, Callable[[], None]]] = []
         self._counter = 0
         self.daemons: dict[DaemonId, Daemon] = {}
@@ -155,6 +159,7 @@ class Continent:
             case Send(to, packet):
                 self._near(self.daemons[to], packet)
             case Forward(to, data, reliable):
+                self.reports += data[0] == REPORT
                 if reliable or self.random.random() >= self.loss:
                     delay = self.far_us + self.random.randrange(self.far_us)
                     other = self.daemons[to]
