@@ -23,7 +23,7 @@ from antiphon.sim.whereabouts import sides, ways
 
 SITE_MEMBERSHIP_EVENTS = (
     *("Greeting", "SiteReport", "SiteState", "SiteReady", "Leaving"),
-    "LinkDead",
+    *("LinkDead", "Late"),
 )
 SITE_STREAM_EVENTS = ("Arrived", "GroupDaemons", "ChangeMade")
 SITE_ATTEMPT_REASONS = ("left",)
