@@ -263,6 +263,11 @@ OPERATION: dict[str, Code] = {
         "The directory is another one, or nothing was recorded.",
         "name the directory of the records",
     ),
+    "no_tables": Code(
+        "there are no tables here",
+        "The directory is another one, or nothing was taken into it yet.",
+        "run antiphon pipeline ingest first",
+    ),
     "bad_count": Code(
         "so many daemons cannot be started", "A local cluster has 1 to 64.", "use 1 to 64"
     ),
@@ -442,6 +447,11 @@ DROPS: dict[str, Code] = {
     ),
     "bad_route": Code(
         "a relayed packet names a way on which this daemon is not the next",
+        "It was damaged, or not made by us.",
+        LIBRARY,
+    ),
+    "bad_chunk": Code(
+        "a part of a large packet does not fit the others",
         "It was damaged, or not made by us.",
         LIBRARY,
     ),
