@@ -22,7 +22,7 @@ def shown(**changes: Any) -> list[str]:
     )
     answer |= {"daemon": "one", "id": 1, "pid": 2, "uptime_seconds": 3, "state": "operational"}
     answer |= {"members": ["one", "two"], "known_daemons": ["one", "two"], "silenced": []}
-    answer |= {"evidence": "", "sessions": 0, "groups": 0, "links": [LINK | changes]}
+    answer |= {"evidence": "", "sessions": 0, "groups": 0, "links": [LINK | changes], "sites": {}}
     names, values = (list(column.cells) for column in _details(answer).columns)
     return [value for name, value in zip(names, values, strict=True) if name == "link to two"]
 
