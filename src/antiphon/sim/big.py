@@ -87,6 +87,7 @@ class BigRun:
         )
         settings = _settings(self.places)
         read = lru_cache(maxsize=READ_ONCE)(read_control)
+        self._forget_read = read.cache_clear
         self._nodes: dict[DaemonId, Node] = {}
         self._readers: dict[DaemonId, Reader] = {}
 
@@ -115,6 +116,7 @@ class BigRun:
         for name, begin, ended in self._story():
             chapter = self._tell(name, begin, ended)
             yield chapter
+            self._forget_read()
             if not chapter.ended:
                 return
         yield self._tell("quiet", self.world.quiet, self._wait(IDLE_US))

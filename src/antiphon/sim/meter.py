@@ -22,6 +22,7 @@ PAYLOAD = "payload"
 PURPOSES = {
     Tag.GREETING: "find",
     Tag.SITE_REPORT: "find",
+    Tag.SITE_NEWS: "find",
     Tag.LEAVING: "find",
     Tag.RECOVERY_REQUEST: "recover",
     Tag.RECOVERY_DATA: "recover",

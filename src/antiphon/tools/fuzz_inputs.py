@@ -27,6 +27,7 @@ from antiphon.wire.control import (
     RecoveryData,
     RecoveryRequest,
     Relayed,
+    SiteNews,
     SiteReady,
     SiteReport,
     SiteState,
@@ -123,6 +124,7 @@ def _rare_packets() -> Iterator[bytes]:
         SiteReady(config),
         Greeting(one.daemon, 2**63, ((one, 3), (two, 4)), Times(5, 6, 7, 8)),
         SiteReport(one, 5, config, 2, (one, two), (standing,), (two,), (500,)),
+        SiteNews(one, 6, 5, config, 2, (standing,)),
         Relayed((two.daemon, one.daemon), pack_control(Envelope(CLUSTER, two), SiteReady(config))),
     )
     for message in rare:

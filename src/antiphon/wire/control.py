@@ -256,7 +256,7 @@ class Greeting(Control):
 
 
 class Standing(Control):
-    """Of one member of a party that is not where its leader is, or has trouble."""
+    """Of one member of a party that has trouble."""
 
     daemon: SomeDaemon
     config: ConfigId
@@ -270,7 +270,7 @@ class SiteReport(Control):
     leader: Member
     number: U64
     config: ConfigId
-    """Installed at the leader, and at all of the party who are not listed."""
+    """Installed at the leader."""
 
     epoch: U64
     """The highest that anybody of the party knows."""
@@ -284,6 +284,19 @@ class SiteReport(Control):
 
     weights: Annotated[tuple[U32, ...], msgspec.Meta(max_length=SEGMENTS_MAX)] = ()
     """Of the ways from these to me, 0 where it is not known; empty if weights are not measured."""
+
+
+class SiteNews(Control):
+    """A leader, of what is new: its report but for the party and whom it hears."""
+
+    leader: Member
+    number: U64
+    like: U64
+    """The number of a report of this life: since then the rest is the same."""
+
+    config: ConfigId
+    epoch: U64
+    standings: Annotated[tuple[Standing, ...], msgspec.Meta(max_length=MEMBERS_MAX)]
 
 
 class Relayed(Control):
@@ -321,6 +334,7 @@ PacketMessage = (
     | SiteReady
     | Greeting
     | SiteReport
+    | SiteNews
     | Relayed
     | Chunk
 )
@@ -340,6 +354,7 @@ TAGS: dict[type[Control], Tag] = {
     SiteReady: Tag.SITE_READY,
     Greeting: Tag.GREETING,
     SiteReport: Tag.SITE_REPORT,
+    SiteNews: Tag.SITE_NEWS,
     Relayed: Tag.RELAYED,
     Chunk: Tag.CHUNK,
 }
@@ -461,6 +476,10 @@ def _check(message: PacketMessage) -> None:
             _check_sorted(tuple(member.daemon for member, _ in held))
         case SiteReport():
             _check_report(message)
+        case SiteNews(number=number, like=like, standings=standings):
+            _check_sorted(tuple(standing.daemon for standing in standings))
+            if like >= number:
+                raise DecodeError("bad_field", "news are like an earlier report")
         case Relayed(route=route):
             if len(set(route)) < len(route):
                 raise DecodeError("bad_field", "a route goes nowhere twice")

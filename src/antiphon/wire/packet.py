@@ -53,6 +53,7 @@ class Tag(IntEnum):
     SITE_REPORT = 28
     RELAYED = 29
     CHUNK = 30
+    SITE_NEWS = 31
 
 
 class Envelope:

@@ -69,8 +69,8 @@ class Chair:
 
     def _hear_ready(self, sender: Member) -> Step:
         news = sender not in self.party.ready
-        if not self.party.add_ready(sender):
-            return Step(news)
+        if not self.party.add_ready(sender) or not news:
+            return Step(news)  # who says it again does not make me say it again far away
         return Step(news, Speech((self.attempt.coordinator,), SiteReady(self.attempt.id)))
 
     # From the coordinator, to the party.
@@ -107,7 +107,7 @@ class Chair:
         if leaders is None:
             return "other_attempt"
         news = sender not in leaders.ready
-        if not leaders.add_ready(sender):
+        if not leaders.add_ready(sender) or not news:
             return Step(news)
         return Step(news, Speech(leaders.members, Commit(self.attempt.id)))
 

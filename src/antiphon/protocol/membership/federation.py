@@ -2,6 +2,7 @@
 
     Greeting    do you hear me? here is a summary of what I know
     SiteReport  my party and whom I hear; flooded when it changes
+    SiteNews    what else has changed in my report
 
 A leader keeps the newest report of each and draws its picture from them (reports.py). Reports
 tell levels: one that is lost is asked for as soon as the next Greeting shows the difference.
@@ -26,6 +27,7 @@ from antiphon.protocol.membership.settings import MembershipSettings
 from antiphon.wire.control import (
     SEGMENTS_MAX,
     Greeting,
+    SiteNews,
     SiteReport,
     Standing,
     Times,
@@ -103,6 +105,9 @@ class Federation:
         self._said: Counter[DaemonId] = Counter()
         """Greetings to each, which number them."""
 
+        self._like = 0
+        """The number of my last report with other lists than the one before."""
+
         self._told_at: Instant = 0
         self._heard: dict[DaemonId, Far] = {}
         self._known: tuple[DaemonId, ...] = ()
@@ -141,9 +146,11 @@ class Federation:
             self._heard.pop(member.daemon, None)
         if self._reports is None:
             self._number += 1
+            self._like = self._number
             self._reports = Reports(self._report(now))
-            # At the start my neighbours first find me; after the death of a leader others wait.
-            first = now if known else now + 2 * self._settings.settle_us
+            # At the start my neighbours first find me. When a ring stands still everybody leads
+            # for a moment; after the death of a leader others wait for the one that remains.
+            first = now + (self._settings.hello_us if known else 2 * self._settings.settle_us)
             self.timers.set(GREET, first)
             self.timers.set(PROBE, first)
         return self._renew(now)
@@ -266,7 +273,26 @@ class Federation:
         self.news = True
         # Whom its leader hears was told by itself; if that was lost, greetings will show it.
         done = {sender.daemon, leader, *(other.daemon for other in report.hears)}
-        return self._flood(now, report, done)
+        return self._flood(report, done)
+
+    def hear_news(self, now: Instant, sender: Member, news: SiteNews) -> str | list[Word]:
+        """A report like one that I have; if I do not, greetings will show it."""
+        known = self._reports.of(news.leader) if self._reports is not None else None
+        if known is None or known.number < news.like:
+            return []
+        if not {standing.daemon for standing in news.standings} <= {one[0] for one in known.party}:
+            return "bad_field"
+        report = SiteReport(
+            known.leader,
+            news.number,
+            news.config,
+            news.epoch,
+            known.party,
+            news.standings,
+            known.hears,
+            known.weights,
+        )
+        return self.hear_report(now, sender, report)
 
     def hear_leaving(self, now: Instant, sender: Member) -> list[Word]:
         """It stops, and leads nobody any more."""
@@ -353,7 +379,14 @@ class Federation:
         self._number = report.number = mine.number + 1
         self._reports.add(now, report)
         self.news = True
-        return self._flood(now, report, ())
+        same = report.party == mine.party and report.hears == mine.hears
+        if not same or report.weights != mine.weights:
+            self._like = report.number
+            return self._flood(report, ())
+        news = SiteNews(
+            self._me, report.number, self._like, report.config, report.epoch, report.standings
+        )
+        return self._flood(news, ())
 
     def _report(self, now: Instant) -> SiteReport:
         party = self._party
@@ -373,9 +406,9 @@ class Federation:
             self._measured(hears[:SEGMENTS_MAX]),
         )
 
-    def _flood(self, now: Instant, report: SiteReport, but: Iterable[DaemonId]) -> list[Word]:
-        done = set(but)
-        return [self._send(daemon, report) for daemon in sorted(self._heard) if daemon not in done]
+    def _flood(self, report: SiteReport | SiteNews, but: Iterable[DaemonId]) -> list[Word]:
+        packet = pack_control(self._envelope, report)
+        return [Send(daemon, packet) for daemon in sorted(set(self._heard).difference(but))]
 
     def _fresh(self, now: Instant, far: Far) -> bool:
         return now - far.at <= self._settings.hear_far_us

@@ -74,6 +74,7 @@ from antiphon.wire.control import (
     PacketMessage,
     Propose,
     Ready,
+    SiteNews,
     SiteReady,
     SiteReport,
     SiteState,
@@ -168,7 +169,7 @@ class Membership:
                 return self._hear_hello(now, sender, hello)
             case Heard(sender, Leaving()):
                 return self._outlook.hear_leaving(now, sender) + self._judge(now)
-            case Heard(sender, Greeting() | SiteReport() as told):
+            case Heard(sender, Greeting() | SiteReport() | SiteNews() as told):
                 return self._hear_leader(now, sender, told)
             case Heard(sender, message):
                 return self._hear_attempt(now, sender, message)
@@ -227,9 +228,11 @@ class Membership:
             self._timers.set(EXPIRE, now + self._site.peers.hear_us)
         return effects + self._judge(now) if news else effects
 
-    def _hear_leader(self, now: Instant, sender: Member, told: Greeting | SiteReport) -> list[Word]:
+    def _hear_leader(
+        self, now: Instant, sender: Member, told: Greeting | SiteReport | SiteNews
+    ) -> list[Word]:
         """Of another segment."""
-        if isinstance(told, SiteReport) and not self.ids.possible(told.epoch):
+        if not isinstance(told, Greeting) and not self.ids.possible(told.epoch):
             return self._drop(now, sender, "impossible_epoch")
         answer = self._outlook.hear_leader(now, sender, told)
         if isinstance(answer, str):
@@ -241,7 +244,9 @@ class Membership:
     def _judge(self, now: Instant, settled: bool = False) -> list[Word]:
         """Look around; as coordinator, see whether it asks for a change, and propose it once the
         same wish has settled."""
-        effects = self._outlook.look(now, self.installed, self._trouble.reason, self.ids.epoch)
+        trouble = self._trouble.reason
+        busy = self._attempt is not None and not trouble
+        effects = self._outlook.look(now, self.installed, trouble, self.ids.epoch, busy)
         if not self._outlook.coordinating:
             self._settling.clear()
             return effects + self._abandon(now, GatherReason.NOT_LEADER)

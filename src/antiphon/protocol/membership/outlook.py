@@ -21,8 +21,11 @@ from antiphon.protocol.membership.wish import (
     regrouping,
     wished,
 )
-from antiphon.wire.control import Greeting, Hello, SiteReport, Standing
+from antiphon.wire.control import Greeting, Hello, SiteNews, SiteReport, Standing
 from antiphon.wire.packet import Envelope
+
+TROUBLES_TOLD = 4
+"""Other sites are told of so many of a party that have trouble: one is reason enough."""
 
 
 class Outlook:
@@ -42,36 +45,42 @@ class Outlook:
         self._hellos: dict[Member, Hello] = {}
         """From which the picture was drawn last."""
 
+        self._epoch = 0
+        """The highest that I have told other leaders of."""
+
     # Looking.
 
-    def look(self, now: Instant, installed: Configuration, trouble: str, epoch: int) -> list[Word]:
-        """Draw the picture anew, and tell other leaders what is new in my party."""
+    def look(
+        self, now: Instant, installed: Configuration, trouble: str, epoch: int, busy: bool
+    ) -> list[Word]:
+        """Draw the picture anew, and tell other leaders what is new in my party. While I am
+        busy with an attempt it is no news that others are, too."""
         self._hellos = self.site.draw(now)
         self.federation.news = False
         if not self.site.leading:
             return self.federation.follow(now, self.site.picture.leader)
         if self.federation.alone:
             return []
+        if not busy:
+            hellos = self._hellos.values()
+            self._epoch = max([self._epoch, epoch, *(hello.epoch for hello in hellos)])
         effects = self.federation.lead(
-            now, self._party(installed, trouble, epoch), self._perhaps_leaders(installed)
+            now, self._party(installed, trouble), self._perhaps_leaders(installed)
         )
         self.federation.news = False
         return effects
 
-    def _party(self, installed: Configuration, trouble: str, epoch: int) -> Party:
+    def _party(self, installed: Configuration, trouble: str) -> Party:
         party = self.site.picture.party()
         told = [(self._me.daemon, installed.id, trouble)]
         for member in party:
             if member != self._me:
                 hello = self._hellos[member]
                 told.append((member.daemon, hello.config, hello.trouble))
-                epoch = max(epoch, hello.epoch)
-        standings = tuple(
-            Standing(daemon, config, trouble)
-            for daemon, config, trouble in sorted(told)
-            if trouble or config != installed.id
-        )
-        return Party(installed.id, epoch, party, standings)
+        standings = [
+            Standing(daemon, config, trouble) for daemon, config, trouble in sorted(told) if trouble
+        ]
+        return Party(installed.id, self._epoch, party, tuple(standings[:TROUBLES_TOLD]))
 
     def _perhaps_leaders(self, installed: Configuration) -> tuple[DaemonId, ...]:
         """Those of the last configuration, and who leads others of my site."""
@@ -80,13 +89,15 @@ class Outlook:
         return tuple(daemon for daemon in leaders if daemon != self._me.daemon)
 
     def hear_leader(
-        self, now: Instant, sender: Member, told: Greeting | SiteReport
+        self, now: Instant, sender: Member, told: Greeting | SiteReport | SiteNews
     ) -> str | list[Word]:
         """Why it is refused, or what is answered and passed on."""
         if self.federation.alone:
             return "one_site"
         if isinstance(told, SiteReport):
             return self.federation.hear_report(now, sender, told)
+        if isinstance(told, SiteNews):
+            return self.federation.hear_news(now, sender, told)
         return self.federation.hear_greeting(now, sender, told, self.site.picture.leader)
 
     def slow_site(self, told: SiteReport, installed: Configuration) -> bool:

@@ -47,6 +47,11 @@ class Reports:
         """All of whom I have a report."""
         return sorted(self._reports)
 
+    def of(self, leader: Member) -> SiteReport | None:
+        """The newest of a leader in this life."""
+        known = self._reports.get(leader.daemon)
+        return known if known is not None and known.leader == leader else None
+
     def add(self, now: Instant, report: SiteReport) -> bool:
         """True if it is newer than what I have."""
         known = self._reports.get(report.leader.daemon)

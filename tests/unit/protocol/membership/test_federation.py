@@ -6,7 +6,15 @@ from antiphon.core.effects import Send, Word
 from antiphon.core.ids import ConfigId, DaemonId, Incarnation, Member
 from antiphon.protocol.membership.federation import Federation, Party
 from antiphon.protocol.membership.settings import MembershipSettings
-from antiphon.wire.control import Greeting, PacketMessage, SiteReport, Times, read_control
+from antiphon.wire.control import (
+    Greeting,
+    PacketMessage,
+    SiteNews,
+    SiteReport,
+    Standing,
+    Times,
+    read_control,
+)
 from antiphon.wire.link import NOTHING_HEARD
 from antiphon.wire.packet import Envelope, open_header
 
@@ -101,13 +109,60 @@ def test_silent_sites_are_probed_some_daemons_at_a_time() -> None:
     assert not set(kinds(third, Greeting)) & {21, 22, 23}, "from there somebody is heard"
 
 
-def test_leaders_of_the_last_configuration_are_greeted_at_once() -> None:
-    """After the death of a leader its party must not be missed for long."""
+def test_leaders_of_the_last_configuration_are_greeted_after_a_hello() -> None:
+    """After the death of a leader its party must not be missed for long; but where a ring stands
+    still everybody leads for a moment, and most of them follow again (SP-16)."""
     heir = Leader()
     heir.federation.follow(heir.now, DaemonId(9))
     heir.federation.lead(heir.now, party(10, 11), (DaemonId(22), DaemonId(31)))
-    told = sent(heir.federation.wake(heir.now))
-    assert {22, 31} <= set(kinds(told, Greeting))
+    assert heir.run(SETTINGS.hello_us - 10_000) == []
+    assert {22, 31} <= set(kinds(heir.run(10_000), Greeting))
+
+
+def test_what_is_new_is_told_without_what_is_not() -> None:
+    """SP-16: party and neighbours are told again only when they change."""
+    leader = Leader()
+    leader.meet(20, 30)
+    leader.run(2 * SETTINGS.report_gap_us, 20, 30)
+    moved = party(10, 11)._replace(config=ConfigId(5, *member(10), 2), epoch=5)
+    told = sent(leader.federation.lead(leader.now, moved, ()))
+    assert kinds(told, SiteNews) == [20, 30] and not kinds(told, SiteReport)
+    larger = party(10, 11, 12)._replace(config=moved.config, epoch=5)
+    leader.federation.lead(leader.now, larger, ())
+    told = leader.run(2 * SETTINGS.report_gap_us, 20, 30)
+    assert kinds(told, SiteReport)[:2] == [20, 30]
+
+
+def test_news_make_a_report_with_one_that_is_known() -> None:
+    leader = Leader()
+    leader.meet(20, 30)
+    config = ConfigId(5, *member(20), 2)
+    news = SiteNews(member(20), 4, 1, config, 5, (Standing(DaemonId(20), config, "token_loss"),))
+    leader.federation.news = False
+    told = sent(leader.federation.hear_news(leader.now, member(20), news))
+    assert kinds(told, SiteReport) == [30], "whom its leader does not hear is told all of it"
+    assert leader.federation.news
+    held = {one.leader.daemon: one for one in leader.federation.component()}[DaemonId(20)]
+    assert (held.number, held.config, held.epoch) == (4, config, 5)
+    assert (held.party, held.hears) == ((member(20),), (member(10),))
+    assert [one.trouble for one in held.standings] == ["token_loss"]
+
+
+def test_news_like_a_report_that_is_not_known_say_nothing() -> None:
+    """Greetings will show what is missing."""
+    leader = Leader()
+    leader.meet(20)
+    config = ConfigId(5, *member(20), 2)
+    leader.federation.news = False
+    for news in (
+        SiteNews(member(20), 9, 7, config, 5, ()),
+        SiteNews(member(20, life=2), 9, 1, config, 5, ()),
+        SiteNews(member(21), 9, 1, config, 5, ()),
+    ):
+        assert leader.federation.hear_news(leader.now, member(20), news) == []
+    stranger = SiteNews(member(20), 9, 1, config, 5, (Standing(DaemonId(23), config, "lost"),))
+    assert leader.federation.hear_news(leader.now, member(20), stranger) == "bad_field"
+    assert not leader.federation.news
 
 
 def test_who_is_heard_for_the_first_time_is_answered_and_told_everything() -> None:
