@@ -6,10 +6,11 @@ import msgspec
 
 from antiphon.core.ids import Member
 from antiphon.protocol.membership.chair import Chair
-from antiphon.protocol.membership.membership import State
+from antiphon.protocol.membership.membership import Membership, State
+from antiphon.protocol.membership.merging import merge_members
 from antiphon.protocol.node import Node
 from antiphon.sim.mutants.planting import mutants_of, swap, whenever
-from antiphon.wire.control import Digest, Hello
+from antiphon.wire.control import Digest, Hello, MemberState
 
 
 def commit_by_majority(node: Node) -> None:
@@ -37,9 +38,20 @@ def company_by_member_lists(node: Node) -> None:
             else state
             for state in digest.party
         )
-        return original(now, msgspec.structs.replace(digest, party=party))
+        return original(now, _told_of_party(membership, digest, party))
 
     swap(membership, "_take_digest", take_digest)
+
+
+def _told_of_party(
+    membership: Membership, digest: Digest, party: tuple[MemberState, ...]
+) -> Digest:
+    """A digest that says this of our own party."""
+    mine = membership._require_attempt().index
+    sites = tuple(
+        merge_members(party) if at == mine else parts for at, parts in enumerate(digest.sites)
+    )
+    return msgspec.structs.replace(digest, sites=sites, party=party)
 
 
 def company_of_all(node: Node) -> None:
@@ -49,7 +61,7 @@ def company_of_all(node: Node) -> None:
     def take_digest(original: Any, now: int, digest: Digest) -> Any:
         base = membership.installed.id
         party = tuple(msgspec.structs.replace(state, base=base) for state in digest.party)
-        return original(now, msgspec.structs.replace(digest, party=party))
+        return original(now, _told_of_party(membership, digest, party))
 
     swap(membership, "_take_digest", take_digest)
 
@@ -103,6 +115,7 @@ def penalty_without_end(node: Node) -> None:
     """A member that was once left out is left out for ever."""
     penalties = node.membership._site.penalties
     swap(penalties, "excludes", lambda original, now, daemon: daemon in penalties._until)
+    swap(penalties, "excluded", lambda original, now: list(penalties._until))
 
 
 MUTANTS = mutants_of(
