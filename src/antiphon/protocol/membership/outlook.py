@@ -77,10 +77,10 @@ class Outlook:
             if member != self._me:
                 hello = self._hellos[member]
                 told.append((member.daemon, hello.config, hello.trouble))
-        standings = [
-            Standing(daemon, config, trouble) for daemon, config, trouble in sorted(told) if trouble
-        ]
-        return Party(installed.id, self._epoch, party, tuple(standings[:TROUBLES_TOLD]))
+        troubled = [one for one in told if one[2]]
+        troubled.sort(key=lambda one: (one[1] != installed.id, one))  # old ones come late
+        standings = (Standing(*one) for one in sorted(troubled[:TROUBLES_TOLD]))
+        return Party(installed.id, self._epoch, party, tuple(standings))
 
     def _perhaps_leaders(self, installed: Configuration) -> tuple[DaemonId, ...]:
         """Those of the last configuration, and who leads others of my site."""
