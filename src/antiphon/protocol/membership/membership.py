@@ -58,7 +58,7 @@ from antiphon.protocol.membership.attempt import (
 from antiphon.protocol.membership.chair import Chair, Speech, Told, state_again
 from antiphon.protocol.membership.federation import Sites, Weights
 from antiphon.protocol.membership.minting import Minting
-from antiphon.protocol.membership.outlook import Outlook
+from antiphon.protocol.membership.outlook import LeaderWord, Outlook
 from antiphon.protocol.membership.routes import Routes
 from antiphon.protocol.membership.settings import MembershipSettings
 from antiphon.protocol.membership.settling import SETTLE, Settling
@@ -74,9 +74,7 @@ from antiphon.wire.control import (
     PacketMessage,
     Propose,
     Ready,
-    SiteNews,
     SiteReady,
-    SiteReport,
     SiteState,
     pack_control,
 )
@@ -169,7 +167,7 @@ class Membership:
                 return self._hear_hello(now, sender, hello)
             case Heard(sender, Leaving()):
                 return self._outlook.hear_leaving(now, sender) + self._judge(now)
-            case Heard(sender, Greeting() | SiteReport() | SiteNews() as told):
+            case Heard(sender, told) if isinstance(told, LeaderWord):
                 return self._hear_leader(now, sender, told)
             case Heard(sender, message):
                 return self._hear_attempt(now, sender, message)
@@ -228,16 +226,14 @@ class Membership:
             self._timers.set(EXPIRE, now + self._site.peers.hear_us)
         return effects + self._judge(now) if news else effects
 
-    def _hear_leader(
-        self, now: Instant, sender: Member, told: Greeting | SiteReport | SiteNews
-    ) -> list[Word]:
+    def _hear_leader(self, now: Instant, sender: Member, told: LeaderWord) -> list[Word]:
         """Of another segment."""
         if not isinstance(told, Greeting) and not self.ids.possible(told.epoch):
             return self._drop(now, sender, "impossible_epoch")
         answer = self._outlook.hear_leader(now, sender, told)
         if isinstance(answer, str):
             return self._drop(now, sender, answer)
-        if isinstance(told, SiteReport) and self._outlook.slow_site(told, self.installed):
+        if not isinstance(told, Greeting) and self._outlook.slow_site(told, self.installed):
             answer += self._federation.shun(now, *self._late_sites)
         return answer + self._judge(now) if self._federation.news else answer
 
@@ -313,9 +309,8 @@ class Membership:
         self._attempt = None
         self._chair = None
         self._site.pace.changed_at = now
-        self._timers.clear(ATTEMPT)
-        self._timers.clear(REPEAT)
-        self._timers.clear(REPEAT_FAR)
+        for timer in (ATTEMPT, REPEAT, REPEAT_FAR):
+            self._timers.clear(timer)
         effects = [self._emit_trouble(now), *self._enter(now, State.GATHER, trouble.reason)]
         self._site.hello_by(now)
         return effects + self._judge(now)

@@ -24,6 +24,9 @@ from antiphon.protocol.membership.wish import (
 from antiphon.wire.control import Greeting, Hello, SiteNews, SiteReport, Standing
 from antiphon.wire.packet import Envelope
 
+LeaderWord = Greeting | SiteReport | SiteNews
+"""What leaders say to each other outside of attempts."""
+
 TROUBLES_TOLD = 4
 """Other sites are told of so many of a party that have trouble: one is reason enough."""
 
@@ -88,9 +91,7 @@ class Outlook:
         leaders += self.site.strangers(self._hellos)
         return tuple(daemon for daemon in leaders if daemon != self._me.daemon)
 
-    def hear_leader(
-        self, now: Instant, sender: Member, told: Greeting | SiteReport | SiteNews
-    ) -> str | list[Word]:
+    def hear_leader(self, now: Instant, sender: Member, told: LeaderWord) -> str | list[Word]:
         """Why it is refused, or what is answered and passed on."""
         if self.federation.alone:
             return "one_site"
@@ -100,7 +101,7 @@ class Outlook:
             return self.federation.hear_news(now, sender, told)
         return self.federation.hear_greeting(now, sender, told, self.site.picture.leader)
 
-    def slow_site(self, told: SiteReport, installed: Configuration) -> bool:
+    def slow_site(self, told: SiteReport | SiteNews, installed: Configuration) -> bool:
         """Somebody finds a site too slow for this configuration."""
         return any(
             standing.trouble == GatherReason.SLOW_SITE and standing.config == installed.id
