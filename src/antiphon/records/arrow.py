@@ -18,4 +18,6 @@ def load() -> Any:
     """The package with the parts that the room uses."""
     for part in ("pyarrow.compute", "pyarrow.ipc"):
         import_module(part)
-    return import_module("pyarrow")
+    pyarrow = import_module("pyarrow")
+    pyarrow.array([0])  # the first array imports pandas, where there is one: now, not in the run
+    return pyarrow

@@ -1,6 +1,8 @@
 """Segments are written, closed, kept within limits, and lost without harm."""
 
 import errno
+import subprocess
+import sys
 from pathlib import Path
 from typing import IO
 
@@ -238,3 +240,30 @@ def test_a_directory_that_is_none_is_refused_at_the_start(tmp_path: Path) -> Non
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match=r"records\.directory"):
         writer(tmp_path / "file")
+
+
+FIRST_SEGMENT = """
+import sys
+from pathlib import Path
+from antiphon.core.trace import Kind, Record
+from antiphon.records.writer import SegmentWriter
+from antiphon.tools.daemon_command import WithoutPandas
+
+if sys.argv[2] == "daemon":
+    sys.meta_path.insert(0, WithoutPandas)
+writer = SegmentWriter(Path(sys.argv[1]), "d1", "daemon", "r", clock=lambda: 0)
+before = set(sys.modules)
+writer.add(Record(Kind.START, 0, 1))
+writer.close()
+large = [name for name in set(sys.modules) - before if name.startswith(("pandas", "pyarrow"))]
+print(len(large), "pandas" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("process", ["daemon", "client"])
+def test_the_first_segment_imports_nothing_large(tmp_path: Path, process: str) -> None:
+    """It would stand still for a third of a second, ten seconds after its start."""
+    command = [sys.executable, "-c", FIRST_SEGMENT, str(tmp_path), process]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert said[0] == "0"
+    assert process == "client" or said[1] == "False"
