@@ -163,19 +163,6 @@ def fragments_in_order_of_arrival(node: Node) -> None:
     whenever(node.stream, "_pull", change)
 
 
-def large_message_continued(node: Node) -> None:
-    """A message that was partly sent is continued in the next configuration."""
-    outbox = node.stream._outbox
-
-    def restart(original: Any) -> None:
-        sent = [(one, one.sent_bytes, one.sent_pieces) for one in outbox._queues.values()]
-        original()
-        for queue, size, pieces in sent:
-            queue.sent_bytes, queue.sent_pieces = size, pieces
-
-    swap(outbox, "restart", restart)
-
-
 def unstable_sent_again(node: Node) -> None:
     """What was not stable when a configuration ended is sent once more in the next."""
     stream = node.stream
@@ -210,6 +197,5 @@ MUTANTS = mutants_of(
     last_in_order_of_arrival,
     last_delivered_again,
     fragments_in_order_of_arrival,
-    large_message_continued,
     unstable_sent_again,
 )

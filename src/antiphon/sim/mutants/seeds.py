@@ -25,7 +25,6 @@ SEEDS: dict[str, int] = {
     "last-in-order-of-arrival": 0,
     "last-delivered-again": 1,
     "fragments-in-order-of-arrival": 98,
-    "large-message-continued": 72,
     "unstable-sent-again": 0,
     "safe-as-agreed": 0,
     "stable-when-held-here": 0,
