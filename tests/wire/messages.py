@@ -296,7 +296,7 @@ FULL_TOKEN = Token(
     71_000, 500, 480, DaemonId(3), 37, 620, 700, 650, OTHER.daemon, 12, ((481, 481), (483, 490))
 )
 
-REPORT = StreamReport(2, 300, 70_000, 70_001, 69_000, 1 << 20, (70_000, 0, 69_999))
+REPORT = StreamReport(2, 300, 70_000, 70_001, 69_000, 1 << 20, 69_990, 68_000, (70_000, 0, 69_999))
 FOREIGN = ForeignPieces(2, OTHER, 0b101, b"pieces")
 
 LINK_ACK = LinkAck(70_000, 300, 0xFFFFFFFF, 900, 1 << 40, ((1, 2), (300, 4)))

@@ -45,6 +45,12 @@ class StreamReport(msgspec.Struct, gc=False, array_like=True, forbid_unknown_fie
     unstable: Natural
     """Bytes of the stream that are not stable."""
 
+    floor_wanted: Natural
+    """Somebody waits until nothing can be stamped up to here any more."""
+
+    held_wanted: Natural
+    """Or until all hold what is for them up to here."""
+
     heads: Annotated[tuple[Natural, ...], msgspec.Meta(max_length=SEGMENTS_MAX)]
     """For each segment the last bundle that is for it."""
 

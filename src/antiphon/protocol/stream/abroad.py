@@ -150,9 +150,14 @@ class Abroad:
         return min(report.held for report in self._reports.values())
 
     @property
-    def held_highest(self) -> int:
-        """The most that one of them has told to hold."""
-        return max([report.held for report in self._reports.values()], default=0)
+    def floor_wanted(self) -> int:
+        """Up to this stamp somebody waits for floors."""
+        return max([report.floor_wanted for report in self._reports.values()], default=0)
+
+    @property
+    def held_wanted(self) -> int:
+        """Up to this stamp somebody waits until all hold."""
+        return max([report.held_wanted for report in self._reports.values()], default=0)
 
     @property
     def unstable(self) -> int:

@@ -1,7 +1,7 @@
 """When a leader says what is new of its segment (docs/protocols/wide-area.md, "Reports").
 
-At once if somebody may wait for it, else after a while. Whoever was spared a bundle cannot know
-who waits, so what another leader has told is always answered at once.
+At once if somebody waits for it, else after a while. Whoever was spared a bundle is told by
+reports that somebody waits.
 """
 
 from antiphon.core.effects import Forward
@@ -46,9 +46,9 @@ class Telling:
 
     def _is_urgent(self) -> bool:
         gateway, stamping, abroad = self._gateway, self._stamping, self._abroad
-        if self._overdue or gateway.floor < max(1, stamping.floor_wanted, abroad.floor):
+        if self._overdue or gateway.floor < max(1, stamping.floor_wanted, abroad.floor_wanted):
             return True
-        if gateway.held < max(stamping.held_wanted, abroad.held_highest):
+        if gateway.held < max(stamping.held_wanted, abroad.held_wanted):
             return True
         return abroad.unstable + self._delivery.own.bytes >= self._settings.far_bytes_low
 
@@ -75,6 +75,8 @@ class Telling:
             token.site_stamp,
             min(aru, token.site_stamp),
             self._delivery.own.bytes,
+            self._stamping.floor_wanted,
+            self._stamping.held_wanted,
             token.heads,
         )
         return self._gateway.report(now, told)

@@ -24,7 +24,7 @@ def lookout(settings: StreamSettings = SETTINGS, leading: bool = True) -> Lookou
 
 
 def told(segment: int, floor: int, held: int) -> dict[int, StreamReport]:
-    return {segment: StreamReport(segment, 1, 0, floor, held, 0, (0, 0, 0))}
+    return {segment: StreamReport(segment, 1, 0, floor, held, 0, 0, 0, (0, 0, 0))}
 
 
 def watch(
