@@ -1,4 +1,5 @@
-"""One Spark session for all tests of a process: it takes longer to start than they to run."""
+"""One Spark session for all tests of a process: it takes longer to start than they to run. Files
+name the group `spark`, so that xdist gives them all to one process."""
 
 from collections.abc import Iterator
 
@@ -12,13 +13,6 @@ QUICK = {
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.showConsoleProgress": "false",
 }
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All on one worker of xdist, which then has the only session."""
-    for item in items:
-        if "tests/spark/" in item.path.as_posix():
-            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,8 @@ from antiphon.core.trace import Kind, Record
 from antiphon.pipeline.ingest import ingest, records
 from antiphon.records.writer import SegmentLimits, SegmentWriter
 
+pytestmark = pytest.mark.xdist_group("spark")
+
 LARGE = 2**64 - 3
 """An id whose highest bit is set: Spark has no number for it, only the pattern."""
 
