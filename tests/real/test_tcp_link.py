@@ -150,15 +150,19 @@ def test_a_connection_that_is_reset_in_a_flood_loses_and_doubles_nothing(tmp_pat
         before = [(await session.query("status"))["configuration"] for session in sessions]
         floods = [asyncio.create_task(flood(session, 8 * BURST)) for session in sessions]
         got = asyncio.create_task(same_order(sessions, 8 * BURST * len(sessions)))
-        for _ in range(4):
-            await asyncio.sleep(0.25)
+        for pipe in range(1, 4):
+
+            async def stands(number: int = pipe) -> bool:
+                return await pipes(sessions[0], "up") >= number
+
+            await until(stands, f"connection {pipe}")
             for daemon in cluster.daemons:
                 await asyncio.to_thread(reset, daemon.udp_port)
         await asyncio.gather(*floods)
         await got
         after = [(await session.query("status"))["configuration"] for session in sessions]
         assert before == after
-        assert await pipes(sessions[0], "up") >= 3
+        assert await pipes(sessions[0], "up") >= 3, "each reset was followed by another"
 
     play(sites(tmp_path, 2, 2), story)
 

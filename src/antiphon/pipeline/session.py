@@ -66,10 +66,13 @@ def is_local(master: str) -> bool:
 
 def cores(master: str) -> int:
     """That a job on this master may count with when it cuts its work."""
+    here = os.cpu_count() or 1
+    if not is_local(master):
+        return 2 * here
     within = master.partition("[")[2].rstrip("]").partition(",")[0]
-    if is_local(master):
-        return int(within) if within.isdigit() else os.cpu_count() or 1 if within else 1
-    return 2 * (os.cpu_count() or 1)
+    if within == "*":
+        return here
+    return int(within or 1)
 
 
 def _prepare(master: str) -> None:

@@ -14,12 +14,11 @@ import msgspec
 from rich.console import Console
 
 from antiphon.core.errors import AntiphonError
+from antiphon.pipeline.session import LOCAL, spark_session
 from antiphon.tools.tables import console, figures_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-LOCAL = "local[*]"
 
 
 def job_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -82,8 +81,6 @@ Show = Callable[[dict[str, Any]], None]
 @contextmanager
 def running(job: str, options: dict[str, Any]) -> "Iterator[tuple[SparkSession, Show]]":
     """A session while a line tells what goes on; what is shown appears after it."""
-    from antiphon.pipeline.session import spark_session
-
     progress = Console(stderr=True, highlight=False)
     shown: list[dict[str, Any]] = []
     quiet = {"spark.ui.showConsoleProgress": "true" if sys.stderr.isatty() else "false"}

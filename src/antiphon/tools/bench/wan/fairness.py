@@ -3,7 +3,7 @@
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 import msgspec
@@ -62,10 +62,12 @@ def _run(bench: Bench, hop_first: bool) -> tuple[float, float]:
         hop = drain.report().by_second
         tcp = flow.by_second()
     end = begin + int(bench.seconds)
-    return tuple(  # type: ignore[return-value]  # of two
-        sum(came.get(second, 0) for second in range(begin, end)) * 8e-6 / (end - begin)
-        for came in (hop, tcp)
-    )
+    return _mbit(hop, begin, end), _mbit(tcp, begin, end)
+
+
+def _mbit(by_second: Mapping[int, int], begin: int, end: int) -> float:
+    """Per second, of the bytes that came from `begin` on and before `end`."""
+    return sum(by_second.get(second, 0) for second in range(begin, end)) * 8e-6 / (end - begin)
 
 
 def fairness(bench: Bench) -> Outcome:
