@@ -1,0 +1,78 @@
+"""What every job of `antiphon pipeline` has: its options, and a session while it runs.
+
+Spark is loaded by the job that is called, so that help works where it is not installed.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+from rich.console import Console
+
+from antiphon.core.errors import AntiphonError
+from antiphon.pipeline.session import LOCAL, spark_session
+from antiphon.tools.tables import console, figures_table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Show = Callable[[dict[str, Any]], None]
+
+
+def job_options(command: Callable[..., None]) -> Callable[..., None]:
+    """What every job can be told."""
+    options = [
+        click.option(
+            "--master", default=LOCAL, show_default=True, help="Where Spark runs; see the guide."
+        ),
+        click.option(
+            "--memory", default="4g", show_default=True, help="Of the process that drives the job."
+        ),
+        click.option(
+            "--conf",
+            "settings",
+            metavar="KEY=VALUE",
+            multiple=True,
+            callback=_settings,
+            help="A setting of Spark's own; can be repeated.",
+        ),
+        click.option("--json", "as_json", is_flag=True, help="One object of JSON, nothing else."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _settings(
+    context: click.Context, option: click.Parameter, told: tuple[str, ...]
+) -> Mapping[str, str]:
+    pairs = [each.partition("=") for each in told]
+    if not all(sign and name for name, sign, _ in pairs):
+        raise click.BadParameter("write it as spark.executor.memory=2g")
+    return {name: value for name, _, value in pairs}
+
+
+@contextmanager
+def running(job: str, options: dict[str, Any]) -> "Iterator[tuple[SparkSession, Show]]":
+    """A session while a line tells what goes on; what is shown appears after it."""
+    progress = Console(stderr=True, highlight=False)
+    shown: list[dict[str, Any]] = []
+    extra = {"spark.ui.showConsoleProgress": "true" if sys.stderr.isatty() else "false"}
+    extra.update(options["settings"])
+    try:
+        with progress.status("starting Spark") as status:
+            with spark_session(job, options["master"], options["memory"], extra) as spark:
+                status.update(job)
+                if sys.stderr.isatty():
+                    status.stop()  # Spark's own bars tell more
+                yield spark, shown.append
+    except AntiphonError as error:
+        raise click.UsageError(str(error)) from None
+    for found in shown:
+        if options["as_json"]:
+            click.echo(msgspec.json.encode(found).decode())
+        else:
+            console().print(figures_table(found))
