@@ -91,6 +91,7 @@ SIMULATION = replace(
         window_packets_low=60,
         window_packets_max=160,
         control_packets_reserve=20,
+        far_bytes_min=4_000,
         # A long rest: an idle ring should not eat the run.
         token_rest_us_min=20 * MILLISECOND,
         token_rest_us_max=150 * MILLISECOND,

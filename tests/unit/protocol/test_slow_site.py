@@ -113,3 +113,25 @@ def test_a_slow_site_slows_all_and_no_buffer_grows() -> None:
     nation.run(10 * SECOND)
     assert {len(house.got) for house in nation.alive()} == {3 * words}
     assert len({house.node.membership.installed.id for house in nation.alive()}) == 1
+
+
+def test_fast_receivers_run_ahead_of_the_slowest_by_one_window() -> None:
+    """SP-210: the window is what the slowest way carries, whatever `far_bytes_max` allows."""
+    nation = Narrow(Random(3), 1, 1, 1)
+    nation.BYTES = 60_000
+    nation.start()
+    nation.run_until(nation.whole, 10 * SECOND)
+    words, size = 200, 8_000
+    for number in range(words):
+        nation.send(100, b"%d " % number + bytes(size), Service.RELIABLE)
+    fast, slow = nation.houses[DaemonId(200)], nation.houses[DaemonId(300)]
+    began, lead, most = nation.now, 0, 0
+    while len(slow.got) < words:
+        nation.run(20_000)
+        lead = max(lead, len(fast.got) - len(slow.got))
+        most = max(most, *(held_bytes(house) for house in nation.alive()))
+    limit = 2 * LAN.stream.far_bytes_min
+    assert 0 < lead * size <= limit, lead
+    assert most <= limit, most
+    took_s = (nation.now - began) / SECOND
+    assert words * size / took_s >= 0.8 * nation.BYTES, "headers take the rest"

@@ -13,8 +13,11 @@ from antiphon.core.ids import Configuration, Member
 from antiphon.core.machine import Instant
 from antiphon.protocol.stream.assembly import Assembly
 from antiphon.protocol.stream.delivery import Delivery
+from antiphon.protocol.stream.far_window import FarWindow
 from antiphon.protocol.stream.gateway import Gateway
 from antiphon.protocol.stream.lookout import Lookout
+from antiphon.protocol.stream.settings import StreamSettings
+from antiphon.protocol.stream.token import adaptive_delay
 from antiphon.wire.crossing import Parcel, StreamReport, read_reports
 from antiphon.wire.ring import (
     REPORTS,
@@ -38,7 +41,7 @@ class Abroad:
         mine: int,
         delivery: Delivery,
         gateway: Gateway | None,
-        lookout: Lookout,
+        settings: StreamSettings,
         take: Take,
         loose: Loose,
     ) -> None:
@@ -46,7 +49,9 @@ class Abroad:
         self._mine = mine
         self._delivery = delivery
         self.gateway = gateway
-        self.lookout = lookout
+        self.lookout = Lookout(settings, configuration, mine, gateway is not None)
+        self._settings = settings
+        self._window = FarWindow(settings)
         self._take = take
         self._loose = loose
         self._assembly = Assembly()
@@ -159,10 +164,36 @@ class Abroad:
         """Up to this stamp somebody waits until all hold."""
         return max([report.held_wanted for report in self._reports.values()], default=0)
 
+    # How much may be under way.
+
     @property
-    def unstable(self) -> int:
-        """Bytes that others have under way."""
-        return sum(report.unstable for report in self._reports.values())
+    def _unstable(self) -> int:
+        """In the streams of all."""
+        others = sum(report.unstable for report in self._reports.values())
+        return others + self._delivery.own.bytes
+
+    @property
+    def room_bytes(self) -> int:
+        """So much more may be stamped here: within the window of our stream, and within the
+        common one."""
+        own = self._window.bytes - self._delivery.own.bytes
+        return min(own, self._settings.far_bytes_max - self._unstable)
+
+    def delay_us(self) -> Instant:
+        """The fuller the common window, the longer."""
+        settings = self._settings
+        low, high = settings.far_bytes_low, settings.far_bytes_max
+        return adaptive_delay(self._unstable, low, high, settings.delay_us_max)
+
+    def is_pressed(self) -> bool:
+        """A stream may soon be held up by its window."""
+        others = [report.unstable for report in self._reports.values()]
+        return max(self._delivery.own.bytes, *others, 0) >= self._settings.far_bytes_min // 2
+
+    def note_own(self, now: Instant) -> None:
+        """Something of ours was stamped, or became stable."""
+        own = self._delivery.own
+        self._window.note(now, own.total_bytes, own.total_bytes - own.bytes)
 
     def look(self, now: Instant) -> list[Word]:
         """Is somebody late, or something missing for too long?"""

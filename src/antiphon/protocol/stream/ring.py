@@ -22,8 +22,7 @@ from antiphon.protocol.stream.abroad import Abroad
 from antiphon.protocol.stream.assembly import TOKEN_LIFE, Assembly, DuplicateFilter
 from antiphon.protocol.stream.delivery import Delivery
 from antiphon.protocol.stream.gateway import Gateway, branches
-from antiphon.protocol.stream.lookout import Lookout
-from antiphon.protocol.stream.packing import Filled, Outbox
+from antiphon.protocol.stream.packing import Filled, May, Outbox
 from antiphon.protocol.stream.patience import Patience
 from antiphon.protocol.stream.quiet import Quiet
 from antiphon.protocol.stream.settings import StreamSettings
@@ -120,7 +119,7 @@ class Ring:
             self._segment,
             self.delivery,
             gateway,
-            Lookout(self._settings, self.configuration, self._segment, gateway is not None),
+            self._settings,
             self._take,
             self._take_loose,
         )
@@ -166,13 +165,19 @@ class Ring:
             return self._outbox.waiting(self.settled)
         if self.settled:
             self.stamping.announce(self._outbox)
-        if self._outbox.waiting(self.settled, self.stamping.may):
+        if self._outbox.waiting(self.settled, self._may):
             return True
         gateway = self.abroad.gateway if self.abroad is not None else None
         if gateway is None:
             return False
         assert self._telling is not None
         return self._telling.is_due() or (gateway.waiting and not self._alone)
+
+    @property
+    def _may(self) -> May:
+        """What may be stamped: no messages while the window between segments is full."""
+        full = self.abroad is not None and self.abroad.room_bytes <= 0
+        return self.stamping.may_change if full else self.stamping.may
 
     def hear_hurry(self, now: Instant) -> list[Word]:
         self._quiet.disturb()
@@ -237,9 +242,8 @@ class Ring:
             effects += self.abroad.sent(True, sender, packet.mask, raw[packet.start :])
         for piece in packet.pieces:
             bundle = self._assembly.add(now, sender, piece, self._segment)
-            if bundle is not None:
-                if not self._take(bundle):
-                    return "bad_stamp"
+            if bundle is not None and not self._take(bundle):
+                return "bad_stamp"
         self._deliver(effects)
         return effects
 
@@ -262,9 +266,12 @@ class Ring:
             return outcome
         assert self.abroad is not None
         self.stamping.clock.see(self.abroad.floor)
+        if self._alone:
+            self._site_aru.alone(self.delivery.line)
         self._renew_stable()
         self._deliver(outcome)
         self.delivery.release()
+        self.abroad.note_own(now)
         self._start_partial_timer(now)
         if self._telling is not None:
             self._telling.wait(now)
@@ -379,6 +386,8 @@ class Ring:
         effects += [Broadcast(packet) for packet in packets[len(before) :]]
         self._deliver(effects)
         self._release(now, effects)
+        if self._alone and self._has_work():
+            self.timers.set(VISIT, max(now + AGAIN_US, self._next_send_at))
         return effects
 
     def _inject(self, token: Token, abroad: Abroad, repeated: int) -> list[bytes]:
@@ -406,26 +415,24 @@ class Ring:
             if room > 0:
                 filled = self._outbox.fill_state(room, self.stamping)
                 packets += self._send(now, token, filled, effects)
-        far_bytes = 0 if self.abroad is None else self.abroad.unstable + self.delivery.own.bytes
-        full = far_bytes >= self._settings.far_bytes_max
         if self.settled and now >= self._next_send_at:
             room = self._room(token, 0) - repeated - len(packets)
+            if self.abroad is not None:
+                room = min(room, 1 + max(0, self.abroad.room_bytes) // self._settings.packet_bytes)
             if room > 0:
-                may = self.stamping.may_change if full else self.stamping.may
-                filled = self._outbox.fill(room, may, self.stamping)
+                filled = self._outbox.fill(room, self._may, self.stamping)
                 packets += self._send(now, token, filled, effects)
-        if packets or full:
-            self._next_send_at = now + self._delay(token, far_bytes)
+        if packets:
+            self._next_send_at = now + self._delay(token)
         return packets
 
-    def _delay(self, token: Token, far_bytes: int) -> Instant:
+    def _delay(self, token: Token) -> Instant:
         """The fuller the window of the ring, or that of all segments, the longer."""
         settings = self._settings
         used = token.link_sequence - self._link_aru.value
         low, high = settings.window_packets_low, settings.window_packets_max
         near = adaptive_delay(used, low, high, settings.delay_us_max)
-        low, high = settings.far_bytes_low, settings.far_bytes_max
-        return max(near, adaptive_delay(far_bytes, low, high, settings.delay_us_max))
+        return near if self.abroad is None else max(near, self.abroad.delay_us())
 
     def _room(self, token: Token, reserve: int) -> int:
         return allowance(
@@ -498,9 +505,8 @@ class Ring:
     def _request(self, token: Token, unanswered: list[tuple[int, int]], arrived: int) -> None:
         """Ask for what is missing. With accelerated passing, packets numbered since my last
         visit may still be on their way and are not asked for yet."""
-        upto = (
-            min(arrived, self._quiet.link_last) if self._settings.accelerated_packets else arrived
-        )
+        late = self._settings.accelerated_packets
+        upto = min(arrived, self._quiet.link_last) if late else arrived
         token.requests = ()
         if unanswered or self._window.contiguous < upto:
             missing = self._window.missing(upto, REQUESTS_MAX)
@@ -512,8 +518,6 @@ class Ring:
         self.timers.clear(VISIT)
         if self._alone:
             self._held_token = token
-            if self._has_work():
-                self.timers.set(VISIT, max(now + AGAIN_US, self._next_send_at))
             return
         token.sequence += 1
         self._token_seen = self._passed = token.sequence
@@ -556,6 +560,8 @@ class Ring:
             effects.append(Emit(row))
         self._window.release(self._link_aru.value)
         self.delivery.release()
+        if self.abroad is not None:
+            self.abroad.note_own(now)
 
     # Rest, life and trouble.
 

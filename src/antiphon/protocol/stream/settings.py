@@ -28,6 +28,10 @@ class StreamSettings:
     window_packets_max: int = 1600
     """From here on nothing but alive and control messages leaves (TR-49)."""
 
+    far_bytes_min: int = 64 * 1024
+    """So much of a segment's stream may always be unstable; more, as fast as the ways are
+    found to be (SP-210)."""
+
     far_bytes_low: int = 2 * 1024 * 1024
     """Below so many unstable bytes in the streams of all segments nobody is delayed."""
 
@@ -36,7 +40,8 @@ class StreamSettings:
     (SP-129)."""
 
     tell_us: int = 100 * MILLISECOND
-    """What is new of a segment and nobody waits for is told to the others after this."""
+    """What is new of a segment and nobody waits for is told to the others after this; a
+    quarter of it, if a stream may soon be held up."""
 
     control_packets_reserve: int = 40
     """The group state of a new configuration may go this far above the window: all wait
@@ -94,6 +99,8 @@ class StreamSettings:
             )
         if self.window_packets_low >= self.window_packets_max:
             raise ConfigError("window_packets_low", "is not below window_packets_max", "lower it")
+        if not 1024 <= self.far_bytes_min <= self.far_bytes_max:
+            raise ConfigError("far_bytes_min", "is out of range", "use 1024 to far_bytes_max")
         if self.far_bytes_low >= self.far_bytes_max:
             raise ConfigError("far_bytes_low", "is not below far_bytes_max", "lower it")
         if self.token_loss_us <= self.token_rest_us_max + 4 * self.token_repeat_us:

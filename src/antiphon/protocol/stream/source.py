@@ -36,6 +36,7 @@ class Source:
         "ready",
         "released",
         "stamp",
+        "total_bytes",
         "_links",
         "_mine",
         "_numbers",
@@ -50,6 +51,9 @@ class Source:
 
         self.bytes = 0
         """Of the bodies that are held."""
+
+        self.total_bytes = 0
+        """And of all that ever were."""
 
         self.chained = 0
         """Sequence of the end of the chain, and its stamp."""
@@ -110,6 +114,7 @@ class Source:
         self.held[sequence] = bundle
         numbers.insert(at, sequence)
         self.bytes += len(bundle.body)
+        self.total_bytes += len(bundle.body)
         if before == self.chained:
             self._advance(bundle)
         return True

@@ -1,0 +1,90 @@
+"""How much of a segment's stream may be unstable: what the ways carry, and as much again.
+
+After docs/protocols/wide-area.md, "Stability and flow". In the spirit of BBR, a bandwidth times a
+delay; but from stamping to stability, over all ways at once.
+"""
+
+from collections import deque
+from typing import NamedTuple
+
+from antiphon.core.machine import SECOND, Instant
+from antiphon.protocol.stream.settings import StreamSettings
+
+GAIN = 2
+ROUNDS_REMEMBERED = 10
+LEAST_LIFE_US = 10 * SECOND
+"""A least time that no round came near for so long is looked for again."""
+
+LOW_TIDE = 4
+"""Meanwhile the window is smaller by this: what queues must be gone."""
+
+
+class Round(NamedTuple):
+    """From the stamping of a bundle until it is stable."""
+
+    began: Instant
+    upto: int
+    """Bytes that were stamped by then, this bundle's included."""
+
+    stable: int
+    """And that were stable."""
+
+
+class FarWindow:
+    def __init__(self, settings: StreamSettings) -> None:
+        self._least_bytes = settings.far_bytes_min
+        self._most_bytes = settings.far_bytes_max
+        self._tell_us = settings.tell_us
+        self.bytes = self._least_bytes // LOW_TIDE
+        self._stamped = 0
+        self._round: Round | None = None
+        self._was_full = False
+        """In this round: its rate is that of the ways, not that of the clients."""
+
+        self._rates: deque[int] = deque(maxlen=ROUNDS_REMEMBERED)
+        """Bytes per second."""
+
+        self._least_us = 0
+        """Of the rounds."""
+
+        self._least_at: Instant = 0
+        self._is_low = True
+        """The least time is looked for."""
+
+    def note(self, now: Instant, stamped: int, stable: int) -> None:
+        """So many bytes were ever stamped in this segment, and so many of these are stable."""
+        if self._round is not None and stable >= self._round.upto:
+            self._end(now, self._round, stable)
+            self._round = None  # the next begins with what the new window lets through
+        elif self._round is None and stamped > max(self._stamped, stable):
+            self._round = Round(now, stamped, stable)
+            self._was_full = False
+        self._stamped = stamped
+        if 8 * (stamped - stable) >= 7 * self.bytes:
+            self._was_full = True
+
+    def _end(self, now: Instant, ended: Round, stable: int) -> None:
+        took_us = max(1, now - ended.began)
+        rate = (stable - ended.stable) * SECOND // took_us
+        if self._was_full or rate > max(self._rates, default=0):
+            self._rates.append(rate)
+        if self._renew_least(now, took_us):
+            self._rates = deque([rate], ROUNDS_REMEMBERED)
+        full = GAIN * max(self._rates, default=0) * (self._least_us + self._tell_us) // SECOND
+        self.bytes = max(self._least_bytes, min(full, self._most_bytes))
+        if self._is_low:
+            self.bytes //= LOW_TIDE
+
+    def _renew_least(self, now: Instant, took_us: int) -> bool:
+        """Are rates from before this round out of date?"""
+        before = self._least_us
+        if self._is_low or took_us < before:
+            was_low, self._is_low = self._is_low, False
+            self._least_us, self._least_at = took_us, now
+            return was_low and took_us > 2 * before
+        if 8 * took_us <= 9 * self._least_us:
+            self._least_at = now
+        elif now - self._least_at > LEAST_LIFE_US:
+            self._is_low = True
+            return self._was_full  # a quarter of what was may be a queue on what is
+        return False

@@ -1,0 +1,147 @@
+"""The window of a segment's stream follows what the ways carry (SP-210)."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiphon.core.machine import MILLISECOND, SECOND, Instant
+from antiphon.protocol.stream.far_window import LEAST_LIFE_US, FarWindow
+from antiphon.protocol.stream.settings import StreamSettings
+
+SETTINGS = StreamSettings()
+STEP_US = MILLISECOND
+
+
+class Way:
+    """Bytes that were stamped become stable: at a rate, some time later, told now and then."""
+
+    def __init__(self, rate: int, delay_us: int, tell_us: int = STEP_US, load: int = 0) -> None:
+        self.window = FarWindow(SETTINGS)
+        self.rate = rate
+        self.delay_us = delay_us
+        self.tell_us = tell_us
+        self.load = load
+        """Bytes per second that clients have; 0: always more than may be sent."""
+
+        self.now: Instant = 0
+        self.stamped = self.crossed = self.stable = 0
+        self.owed = 0.0
+        self._history: list[tuple[Instant, int]] = []
+        self.most = 0
+
+    def run(self, us: int) -> int:
+        """Bytes per second that became stable."""
+        before = self.stable
+        for _ in range(us // STEP_US):
+            self._step()
+        return (self.stable - before) * SECOND // us
+
+    def _step(self) -> None:
+        self.now += STEP_US
+        room = max(0, self.window.bytes - (self.stamped - self.stable))
+        self.owed += self.load * STEP_US / SECOND
+        wish = int(self.owed) if self.load else room
+        self.stamped += min(room, wish)
+        self.owed -= min(room, wish)
+        self.crossed = min(self.stamped, self.crossed + self.rate * STEP_US // SECOND)
+        self._history.append((self.now, self.crossed))
+        if self.now % self.tell_us == 0:
+            while self._history and self._history[0][0] <= self.now - self.delay_us:
+                self.stable = self._history.pop(0)[1]
+        self.window.note(self.now, self.stamped, self.stable)
+        self.most = max(self.most, self.stamped - self.stable)
+
+
+def test_a_slow_way_keeps_the_least_window() -> None:
+    way = Way(rate=60_000, delay_us=150 * MILLISECOND)
+    assert way.run(60 * SECOND) >= 0.97 * 60_000
+    assert way.most <= 3 * SETTINGS.far_bytes_min // 2
+
+
+def test_a_wide_way_is_filled_within_a_second() -> None:
+    """40 Mbit/s and 70 ms, 140 there and back."""
+    way = Way(rate=5_000_000, delay_us=140 * MILLISECOND, tell_us=25 * MILLISECOND)
+    way.run(SECOND)
+    assert way.run(30 * SECOND) >= 0.97 * 5_000_000
+    assert way.most < SETTINGS.far_bytes_max // 3
+
+
+def test_sites_that_are_near_get_all_they_can_carry() -> None:
+    way = Way(rate=60_000_000, delay_us=2 * MILLISECOND, tell_us=25 * MILLISECOND)
+    way.run(SECOND // 5)
+    assert way.run(15 * SECOND) >= 0.98 * 60_000_000
+
+
+def test_a_rate_that_rises_is_found() -> None:
+    way = Way(rate=50_000, delay_us=200 * MILLISECOND)
+    way.run(20 * SECOND)
+    way.rate = 4_000_000
+    way.run(4 * SECOND)
+    assert way.run(10 * SECOND) >= 0.95 * 4_000_000
+
+
+def test_a_rate_that_falls_is_followed() -> None:
+    way = Way(rate=4_000_000, delay_us=200 * MILLISECOND)
+    way.run(10 * SECOND)
+    way.rate = 400_000
+    way.run(30 * SECOND)
+    way.most = 0
+    assert way.run(30 * SECOND) >= 0.97 * 400_000
+    assert way.most <= 2 * 400_000 * 6 // 10, "twice what it holds, and what a report may wait"
+
+
+def test_a_queue_is_not_taken_for_distance() -> None:
+    """After hours the window is what it was after a minute."""
+    way = Way(rate=1_000_000, delay_us=100 * MILLISECOND)
+    way.run(60 * SECOND)
+    way.most = 0
+    way.run(240 * SECOND)
+    assert way.most <= 2 * 1_000_000 * 2 // 10 * 5 // 4
+
+
+def test_a_longer_way_is_found_though_a_short_one_was_known() -> None:
+    way = Way(rate=4_000_000, delay_us=5 * MILLISECOND)
+    way.run(5 * SECOND)
+    way.delay_us = 900 * MILLISECOND
+    way.run(2 * LEAST_LIFE_US)
+    assert way.run(30 * SECOND) >= 0.9 * 4_000_000
+
+
+def test_a_small_load_says_nothing_of_the_ways() -> None:
+    way = Way(rate=2_000_000, delay_us=100 * MILLISECOND)
+    way.run(10 * SECOND)
+    wide = way.window.bytes
+    way.load = 10_000
+    way.run(60 * SECOND)
+    assert way.window.bytes >= wide * 3 // 4
+    way.load = 0
+    assert way.run(3 * SECOND) >= 0.9 * 2_000_000, "at once when there is more again"
+
+
+def test_a_window_is_never_above_the_common_one() -> None:
+    way = Way(rate=100_000_000, delay_us=500 * MILLISECOND)
+    way.run(20 * SECOND)
+    assert way.most == SETTINGS.far_bytes_max
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3_000_000), st.integers(0, 200_000), st.integers(0, 200_000)),
+        max_size=60,
+    ),
+    st.integers(1024, 100_000),
+)
+def test_whatever_happens_something_may_be_stamped_and_not_too_much(
+    steps: list[tuple[int, int, int]], least: int
+) -> None:
+    """It is never zero: nobody waits for ever for a window in which nothing is."""
+    settings = replace(SETTINGS, far_bytes_min=least)
+    window = FarWindow(settings)
+    now = stamped = stable = 0
+    for us, more, held in steps:
+        now += us
+        stamped += more
+        stable = min(stamped, stable + held)
+        window.note(now, stamped, stable)
+        assert least // 4 <= window.bytes <= settings.far_bytes_max
