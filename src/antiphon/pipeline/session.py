@@ -52,12 +52,13 @@ def spark_session(
     except Exception as error:
         what = f"Spark did not start on {master}: {_first_line(error)}"
         raise ConfigError("master", what, "see that the master runs and can be reached") from error
-    try:
-        if not is_local(master):
-            _ship(spark)
-        yield spark
-    finally:
-        spark.stop()
+    with tempfile.TemporaryDirectory(prefix="antiphon-ship-") as folder:
+        try:
+            if not is_local(master):
+                _ship(spark, Path(folder))
+            yield spark
+        finally:
+            spark.stop()
 
 
 def is_local(master: str) -> bool:
@@ -93,15 +94,15 @@ def _tuned(master: str) -> dict[str, str]:
     return {"spark.sql.shuffle.partitions": str(4 * cores(master))} if is_local(master) else {}
 
 
-def _ship(spark: "SparkSession") -> None:
-    """This package, to executors that do not have it."""
+def _ship(spark: "SparkSession", folder: Path) -> None:
+    """This package, to executors that do not have it. They fetch it from the folder when they
+    start, which may be at any time."""
     package = Path(__file__).resolve().parent.parent
-    with tempfile.TemporaryDirectory(prefix="antiphon-ship-") as folder:
-        archive = Path(folder) / "antiphon.zip"
-        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-            for path in sorted(package.rglob("*.py")):
-                file.write(path, path.relative_to(package.parent))
-        spark.sparkContext.addPyFile(str(archive))
+    archive = folder / "antiphon.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        for path in sorted(package.rglob("*.py")):
+            file.write(path, path.relative_to(package.parent))
+    spark.sparkContext.addPyFile(str(archive))
 
 
 def _first_line(error: Exception) -> str:

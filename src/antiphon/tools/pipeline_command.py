@@ -8,6 +8,10 @@ COMMANDS = {
     "ingest": LazyCommand(
         "antiphon.tools.pipeline_ingest:ingest", "Take record files into tables."
     ),
+    "campaign": LazyCommand(
+        "antiphon.tools.pipeline_campaign:campaign",
+        "Play simulations over a grid of settings and many seeds.",
+    ),
 }
 
 

@@ -3,7 +3,6 @@
 Spark is loaded by the job that is called, so that help works where it is not installed.
 """
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from rich.console import Console
 
 from antiphon.core.errors import AntiphonError
 from antiphon.pipeline.session import LOCAL, spark_session
-from antiphon.tools.tables import console, figures_table
+from antiphon.tools.tables import console, figures_table, rows_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,18 +55,19 @@ def _settings(
 
 
 @contextmanager
-def running(job: str, options: dict[str, Any]) -> "Iterator[tuple[SparkSession, Show]]":
-    """A session while a line tells what goes on; what is shown appears after it."""
+def running(
+    job: str, options: dict[str, Any], bars: bool = True
+) -> "Iterator[tuple[SparkSession, Show]]":
+    """A session while a line tells what goes on, or bars of Spark's; what is shown appears after
+    it: numbers and texts in one table, lists of rows in a table each."""
     progress = Console(stderr=True, highlight=False)
     shown: list[dict[str, Any]] = []
-    extra = {"spark.ui.showConsoleProgress": "true" if sys.stderr.isatty() else "false"}
-    extra.update(options["settings"])
+    bars = bars and progress.is_terminal
+    extra = {"spark.ui.showConsoleProgress": str(bars).lower(), **options["settings"]}
     try:
         with progress.status("starting Spark") as status:
             with spark_session(job, options["master"], options["memory"], extra) as spark:
-                status.update(job)
-                if sys.stderr.isatty():
-                    status.stop()  # Spark's own bars tell more
+                status.stop()
                 yield spark, shown.append
     except AntiphonError as error:
         raise click.UsageError(str(error)) from None
@@ -75,4 +75,12 @@ def running(job: str, options: dict[str, Any]) -> "Iterator[tuple[SparkSession, 
         if options["as_json"]:
             click.echo(msgspec.json.encode(found).decode())
         else:
-            console().print(figures_table(found))
+            _print(found)
+
+
+def _print(found: dict[str, Any]) -> None:
+    tables = {name: rows for name, rows in found.items() if isinstance(rows, list)}
+    console().print(figures_table({name: found[name] for name in found if name not in tables}))
+    for name, rows in tables.items():
+        if rows:
+            console().print(rows_table(name, rows))

@@ -1,7 +1,8 @@
 """Where tables of the command line are printed: in colours on a terminal, plainly elsewhere."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from rich import box
 from rich.console import Console
@@ -22,6 +23,26 @@ def figures_table(found: Mapping[str, object]) -> Table:
     table.add_column()
     table.add_column(justify="right")
     for name, value in found.items():
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        table.add_row(name.replace("_", " "), f"{value:,}" if number else str(value))
+        table.add_row(name.replace("_", " "), cell_text(value))
     return table
+
+
+def rows_table(title: str, rows: Sequence[Mapping[str, object]]) -> Table:
+    """Rows that have the same columns."""
+    table = Table(title=title.replace("_", " "), title_justify="left", box=box.SIMPLE)
+    for name, value in rows[0].items():
+        justify: Literal["left", "right"] = "right" if is_number(value) else "left"
+        table.add_column(name.replace("_", " "), justify=justify)
+    for row in rows:
+        table.add_row(*map(cell_text, row.values()))
+    return table
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def cell_text(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return "" if value is None else f"{value:,}" if is_number(value) else str(value)

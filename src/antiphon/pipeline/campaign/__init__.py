@@ -1,0 +1,1 @@
+"""Thousands of simulations on executors, each judged where it ran."""
