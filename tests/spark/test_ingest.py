@@ -95,7 +95,7 @@ def test_what_is_refused_is_told_once_and_why(spark: SparkSession, tmp_path: Pat
     shutil.copy(one, tmp_path / "copy" / one.name)
     two.write_bytes(two.read_bytes()[:-100])
     newer = two.with_name("d1-r1-00000009.arrow")
-    newer.write_bytes(one.read_bytes().replace(b'"schema":1', b'"schema":9'))
+    newer.write_bytes(one.read_bytes().replace(b'"schema":2', b'"schema":9'))
     places = [source, tmp_path / "copy"]
     found = ingest(spark, places, tables)
     assert (found["duplicate"], found["torn"], found["newer_schema"]) == (1, 1, 1)
@@ -104,6 +104,20 @@ def test_what_is_refused_is_told_once_and_why(spark: SparkSession, tmp_path: Pat
     assert not {"duplicate", "torn", "newer_schema"} & set(again)
     told = spark.read.parquet(str(tables / "segments")).where("part = ''")
     assert {line.state for line in told.collect()} == {"duplicate", "torn", "newer_schema"}
+
+
+def test_tables_of_an_older_version_have_the_defaults_of_newer_columns(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    source, tables = tmp_path / "records", tmp_path / "tables"
+    write(source, [row(number) for number in range(3)])
+    ingest(spark, [source], tables)
+    written = spark.read.parquet(str(tables / "records")).drop("size").localCheckpoint()
+    written.write.mode("overwrite").partitionBy("run", "part").parquet(str(tables / "records"))
+    write(source, [row(number) for number in range(10, 13)], name="d2")
+    ingest(spark, [source], tables)
+    found = records(spark, tables).select("time", "size").collect()
+    assert sorted(found) == [(time, 0) for time in (0, 1, 2, 10, 11, 12)]
 
 
 def test_an_interrupted_ingest_is_done_again(

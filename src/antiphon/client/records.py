@@ -170,7 +170,8 @@ class ClientRecords:
             row = self._row(kind)
             row.origin, row.first, row.count, row.service = origin, first + start, count, service
             row.groups = body.table[body.destinations[start]]
-            row.value = crc32(b"".join(payloads[start : start + count]))
+            joined = b"".join(payloads[start : start + count])
+            row.value, row.size = crc32(joined), len(joined)
             yield row
 
     def _row(self, kind: Kind) -> Record:

@@ -18,7 +18,7 @@ from antiphon.core.ids import (
     ViewId,
 )
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the columns; a reader refuses what it does not know."""
 
 DAEMON = -1
@@ -31,7 +31,7 @@ class Kind(StrEnum):
     """What happened. Columns that matter are named with each kind."""
 
     # Written by the driver.
-    START = "start"  # a node runs
+    START = "start"  # a node runs: detail = its site
     STOP = "stop"  # it ends at once: reason
     FAULT = "fault"  # something was done to the world: reason (text of the step)
     QUIET = "quiet"  # faults are over; progress is owed from here on
@@ -45,7 +45,7 @@ class Kind(StrEnum):
     TRANSITIONAL = "transitional"  # config = the old one, members = who comes with me
     INSTALL = "install"  # config, base = the old one, members, detail = evidence
     SEND = "send"  # stamped: config, sequence, stamp, origin, first, count, service,
-    #              groups, views = in force at the sender for these groups
+    #              groups, views = in force at the sender for these groups, size
     COMPLETE = "complete"  # an unreliable bundle arrived whole: origin, first, count
     DELIVER = "deliver"  # config, sequence, stamp, origin, first, count, service, transitional
 
@@ -55,9 +55,11 @@ class Kind(StrEnum):
     JOIN = "join"  # a session asks to join: groups
     LEAVE = "leave"  # a session asks to leave: groups
     SUBMIT = "submit"  # a session multicasts: origin, first, count, service, groups,
-    #                  value = checksum of the payloads, detail = "discard" for self-discard
+    #                  value = checksum of the payloads, size = their bytes,
+    #                  detail = "discard" for self-discard
     HAND = "hand"  # a session receives: origin, first, count, service, groups = the ones
-    #              of its own that the message went to, views = in force there, value = checksum
+    #              of its own that the message went to, views = in force there,
+    #              value = checksum, size
     VIEW = "view"  # a session installs: groups = (group,), views = (new, old or none),
     #              sessions = members, together, reason = cause
     SIGNAL = "signal"  # a session's view becomes transitional: groups, views
@@ -68,6 +70,9 @@ class Kind(StrEnum):
     REFUSE = "refuse"  # a session's request was refused: session, reason
     BUFFERS = "buffers"  # value = packets held, limit
     BACKLOG = "backlog"  # a session's queue grew: value = entries, limit
+    COUNTS = "counts"  # what was done since the last such row: peer = 0, or the neighbour at the
+    #                  other end of a link, value = microseconds, detail = name=count and
+    #                  name=packets/bytes, sorted
     RECEIVED = "received"  # debugging aid: reason = message name, peer
 
 
@@ -97,6 +102,7 @@ class Record(msgspec.Struct, gc=False, omit_defaults=True):
     value: int = 0
     limit: int = 0
     profile: str = "strong"
+    size: int = 0
 
 
 class Cause(StrEnum):

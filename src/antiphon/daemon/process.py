@@ -181,7 +181,7 @@ class Daemon:
             address=str(self.entry.address),
             encrypted=self.config.encrypted,
         )
-        self._hear(Record(Kind.START, clock(), *self.me))
+        self._hear(Record(Kind.START, clock(), *self.me, detail=self.entry.site))
         gc.collect()
         gc.freeze()
         self.driver.start()

@@ -37,6 +37,8 @@ SIGHTINGS = (
     "rows long, state string, reason string, part string"
 )
 FILES_PER_TASK = 16
+NEWER_COLUMNS = {"size": 0}
+"""That parts of an older version do not have, and what their rows mean."""
 
 Identity = tuple[str, str, int]
 """Run, writer, number."""
@@ -112,8 +114,9 @@ def records(spark: SparkSession, tables: Path) -> DataFrame:
     in_hand = spark.read.schema(schema).parquet(str(tables / OPEN))
     if not parts:
         return in_hand
-    rows = spark.read.parquet(str(tables / RECORDS)).where(F.col("part").isin(parts))
-    return rows.drop("part").unionByName(in_hand)
+    stored = spark.read.schema(schema.add("part", "string")).parquet(str(tables / RECORDS))
+    rows = stored.where(F.col("part").isin(parts)).drop("part")
+    return rows.unionByName(in_hand).fillna(NEWER_COLUMNS)
 
 
 def _look_at(spark: SparkSession, files: Sequence[Path]) -> list[Sighting]:

@@ -16,6 +16,7 @@ from typing import Any
 from antiphon.core.effects import (
     Arrived,
     Ask,
+    Broadcast,
     ChangeMade,
     Connect,
     Delivered,
@@ -40,6 +41,7 @@ from antiphon.core.effects import (
     PipeDown,
     PipeRoom,
     PipeUp,
+    Pour,
     Progress,
     Received,
     Recover,
@@ -69,6 +71,7 @@ from antiphon.protocol.presets import NodeSettings
 from antiphon.protocol.sessions.sessions import Sessions
 from antiphon.protocol.sessions.settings import STRONG
 from antiphon.protocol.stream.stream import Stream
+from antiphon.protocol.tally import Tally
 from antiphon.wire.control import Chunk, PacketMessage, Relayed, read_control
 from antiphon.wire.heard import Heard, HeardLink, HeardPacket, HeardToken
 from antiphon.wire.link import read_link_packet
@@ -102,6 +105,8 @@ CHUNKED_TAGS = frozenset({Tag.PROPOSE, Tag.STATE, Tag.SITE_STATE, Tag.DIGEST})
 HANDLED_TAGS = ROUTED_TAGS | CHUNKED_TAGS
 """What does not simply leave."""
 
+PACKETS = frozenset({Send, Broadcast, Pour})
+
 
 @lru_cache(maxsize=4)
 def _set_of(daemons: tuple[DaemonId, ...]) -> frozenset[DaemonId]:
@@ -126,6 +131,7 @@ class Node:
         envelope = Envelope(settings.cluster, me)
         self._envelope = envelope
         self._chunks = Chunks()
+        self._tally = Tally(me, settings.level)
         self.membership = Membership(
             me, settings.membership, envelope, rng, settings.sites, settings.weights
         )
@@ -275,6 +281,10 @@ class Node:
         for _ in range(STEPS_MAX):
             if not waiting:
                 self._renew_deadline()
+                if now >= self._tally.due:
+                    leaving += self._tally.tell(
+                        now, self.stream.figures(), self.links.figures(), self.links.round_trips()
+                    )
                 return leaving
             machine, event = waiting.popleft()
             self._route(machine.handle(now, event), waiting, leaving)
@@ -289,6 +299,9 @@ class Node:
                 waiting.append((self._profiles[effect.profile], effect))
             elif type(effect) is Send and effect.packet[TAG_AT] in HANDLED_TAGS:
                 for packet in cut(self._envelope, effect.packet):
+                    self._tally.note(packet)
                     leaving.append(self.membership.address(Send(effect.to, packet)))
             else:
                 leaving.append(effect)
+                if type(effect) in PACKETS:
+                    self._tally.note(effect.packet)

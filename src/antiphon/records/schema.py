@@ -72,6 +72,7 @@ COLUMNS: dict[str, Shape] = {
     "value": "int64",
     "limit": "int64",
     "profile": "string",
+    "size": "uint64",
 }
 """Every column of a Record; those of an older schema are a subset, the rest at its default."""
 

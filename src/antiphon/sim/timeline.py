@@ -27,6 +27,7 @@ USUAL_KINDS = tuple(
         Kind.HAND,
         Kind.BUFFERS,
         Kind.BACKLOG,
+        Kind.COUNTS,
         Kind.DROP,
         Kind.RECEIVED,
         Kind.OPEN,

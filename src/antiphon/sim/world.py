@@ -112,7 +112,9 @@ class World(Engine):
         else:
             node = self._make_node(member, rng)
         host.node = node
-        self.write(Kind.START, member)
+        several = len(self.atlas.sites) > 1
+        site = f"site{self.atlas.site_of[host.id]}" if several else ""
+        self.write(Kind.START, member, detail=site)
         try:
             effects = node.start(self.now + host.offset)
         except Exception as error:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiphon.core.ids import ConfigId, Member, SessionId, ViewId
-from antiphon.core.trace import Kind, Record
+from antiphon.core.trace import SCHEMA, Kind, Record
 from antiphon.records.schema import COLUMNS, arrow_schema, batch_to_rows, rows_to_batch
 from antiphon.records.segment import Heading
 
@@ -74,7 +74,7 @@ def test_every_column_of_a_record_is_a_column_of_the_file() -> None:
 def test_a_row_says_where_it_comes_from() -> None:
     batch = rows_to_batch([Record(Kind.START, 5, 1)], HEADING)
     told = {name: batch.column(name).to_pylist() for name in arrow_schema().names[:4]}
-    assert told == {"schema": [1], "run": ["r"], "source": ["daemon"], "wall_us": [1_005]}
+    assert told == {"schema": [SCHEMA], "run": ["r"], "source": ["daemon"], "wall_us": [1_005]}
 
 
 def test_a_column_that_an_older_schema_lacks_has_its_default() -> None:

@@ -47,7 +47,8 @@ class GroupRecords:
             row.count = count
             row.service = bundle.service
             row.groups = groups[where]
-            row.value = crc32(b"".join(payloads[start : start + count]))
+            joined = b"".join(payloads[start : start + count])
+            row.value, row.size = crc32(joined), len(joined)
             rows.append(row)
         return rows
 

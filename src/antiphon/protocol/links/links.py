@@ -11,7 +11,7 @@ Timers   those of the links
 After    docs/protocols/hop.md, docs/protocols/tcp-link.md
 """
 
-from collections import deque
+from collections import Counter, deque
 
 from antiphon.core.effects import (
     Emit,
@@ -33,7 +33,7 @@ from antiphon.protocol.links.memory import Memory
 from antiphon.protocol.links.news import LinkId
 from antiphon.protocol.links.pipe import Pipe
 from antiphon.protocol.links.settings import LinkKind
-from antiphon.protocol.links.standing import LinkStanding, standing_of
+from antiphon.protocol.links.standing import LinkStanding, figures_of, standing_of
 from antiphon.protocol.links.tube import Tube
 from antiphon.wire.heard import HeardLink
 from antiphon.wire.link import LinkPacket
@@ -58,6 +58,8 @@ class Links:
         """What was learnt of the way to each neighbour; as many as there are daemons."""
 
         self._foretaste: deque[LinkPacket] = deque(maxlen=FORETASTE_MAX)
+        self._past: dict[DaemonId, Counter[str]] = {}
+        """What links that have ended have done, by peer."""
 
     def deadline(self) -> Instant:
         return min([link.deadline() for link in self._links.values()], default=NEVER)
@@ -90,6 +92,7 @@ class Links:
         """Other links for another configuration; what was on the way in the old ones is lost,
         and recovery has found what mattered."""
         self._birth = birth
+        self._past = self.figures()
         self._links = {}
         effects: list[Word] = []
         for peer in peers:
@@ -154,8 +157,22 @@ class Links:
         """A dead link is told once, and heard of no more. Nobody waits for room: the common
         window of all segments bounds what is on its way."""
         if any(isinstance(effect, LinkDead) for effect in effects):
-            del self._links[link.link.peer.daemon]
+            peer = link.link.peer.daemon
+            self._past[peer] = self.figures()[peer]
+            del self._links[peer]
         return effects
+
+    def figures(self) -> dict[DaemonId, Counter[str]]:
+        """What was done so far on links to each peer."""
+        found = dict(self._past)
+        for peer, link in self._links.items():
+            found[peer] = found.get(peer, Counter()) + figures_of(link)
+        return found
+
+    def round_trips(self) -> dict[DaemonId, int]:
+        """To each peer of whom it is known, in microseconds."""
+        trips = {peer: link.path.round_trip for peer, link in self._links.items()}
+        return {peer: trip.smooth_us for peer, trip in trips.items() if trip.known}
 
     def standings(self) -> list[LinkStanding]:
         """How each link is doing, by peer."""

@@ -1,5 +1,6 @@
 """How a link is doing, for those who look on."""
 
+from collections import Counter
 from typing import NamedTuple
 
 from antiphon.core.ids import DaemonId
@@ -30,6 +31,13 @@ class LinkStanding(NamedTuple):
 
     open_objects: int
     """Sent, and not acknowledged."""
+
+
+def figures_of(link: Hop | Tube) -> Counter[str]:
+    """What it has done so far: objects sent and repeated, and packets by what was in them."""
+    sending = link.sending if isinstance(link, Hop) else link.keeping
+    done = Counter({"objects": sending.sequence, "object_repeats": sending.repeated})
+    return done + Counter({f"link_{name}": count for name, count in link.counts.items()})
 
 
 def standing_of(link: Hop | Tube) -> LinkStanding:

@@ -29,6 +29,7 @@ class Patience:
         """Between the last visits, less the longest rest: what losses cost here."""
 
         self._visited_at: Instant = 0
+        self.visits = 0
 
     def begin(self, now: Instant) -> None:
         self._visited_at = now
@@ -37,6 +38,7 @@ class Patience:
         """The token came, `round_us` after I sent it last."""
         self._gaps.append(now - self._visited_at - self._settings.token_rest_us_max)
         self._visited_at = now
+        self.visits += 1
         if rested:
             return
         self._rounds.append(round_us)

@@ -108,6 +108,8 @@ class Ring:
         self._quiet = Quiet(settings)
         self._watch = Watch(settings, me.daemon)
         self._high_water = 0
+        self.repeated = 0
+        """Packets, because somebody asked for them."""
 
     def _abroad(self) -> Abroad:
         gateway = None
@@ -365,6 +367,7 @@ class Ring:
         self._deliver(effects)  # stamps must be above all that clients have seen
         self.stamping.visit(token)
         packets, unanswered = self._window.answer(token.requests, self._settings.member_packets_max)
+        self.repeated += len(packets)
         if self.abroad is not None:
             packets += self._inject(token, self.abroad, len(packets))
         if self._has_work():

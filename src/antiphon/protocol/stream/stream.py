@@ -55,6 +55,7 @@ from antiphon.wire.heard import Heard, HeardPacket, HeardToken
 from antiphon.wire.packet import Envelope
 
 PULL = "pull"
+SUBMITTED = "submitted"
 
 FORETASTE_MAX = 256
 """Packets of a configuration that others installed before me, kept until I follow."""
@@ -87,11 +88,26 @@ class Stream:
         self._recovered: ConfigId = NO_CONFIG
         self._foretaste: list[Foretaste] = []
 
+        self._submitted = (0, 0)
+        self._past = (0, 0)
+        """Visits of the token and repeated packets of rings that have ended."""
+
     def deadline(self) -> Instant:
         own = self._timers.deadline()
         if self._ring is None or self.state == State.FROZEN:
             return own
         return min(own, self._ring.timers.deadline())
+
+    def figures(self) -> dict[str, tuple[int, int]]:
+        """What was done so far: how often, and how many bytes."""
+        visits, repeats = self._rounds()
+        return {"visits": (visits, 0), "repeats": (repeats, 0), SUBMITTED: self._submitted}
+
+    def _rounds(self) -> tuple[int, int]:
+        visits, repeats = self._past
+        if self._ring is None:
+            return visits, repeats
+        return visits + self._ring.patience.visits, repeats + self._ring.repeated
 
     def busy(self) -> bool:
         """Something was accepted, and is not sent or not yet known to be held by all."""
@@ -114,6 +130,7 @@ class Stream:
             case Wakeup():
                 return self._wake(now)
             case Submit(bundle, priority):
+                self._count(bundle)
                 self._outbox.push(bundle, priority)
                 return self._work(now)
             case SubmitState(bodies):
@@ -155,6 +172,11 @@ class Stream:
         if self.state == State.FROZEN or self._ring is None:
             return []
         return self._ring.work(now)
+
+    def _count(self, bundle: Bundle) -> None:
+        if not bundle.control:
+            messages, size = self._submitted
+            self._submitted = messages + bundle.count, size + len(bundle.body)
 
     def _settle(self, now: Instant, config: ConfigId) -> list[Word]:
         if self._ring is None or self._ring.configuration.id != config:
@@ -316,6 +338,7 @@ class Stream:
             together = self._pull.plan.together
             self._close(self._pull.plan, effects)
         self._outbox.restart()
+        self._past = self._rounds()
         self._pull = None
         self._timers.clear_all()
         self._recovered = NO_CONFIG
