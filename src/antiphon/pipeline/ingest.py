@@ -37,7 +37,7 @@ SIGHTINGS = (
     "rows long, state string, reason string, part string"
 )
 FILES_PER_TASK = 16
-NEWER_COLUMNS = {"size": 0}
+NEWER_COLUMNS: dict[str, bool | float | int | str] = {"size": 0}
 """That parts of an older version do not have, and what their rows mean."""
 
 Identity = tuple[str, str, int]
