@@ -5,15 +5,7 @@ find no ring. After the Ring of the Spread paper of 1998; differences: docs/prot
 """
 
 from antiphon.core.bundle import CHANGE_BYTES, Bundle
-from antiphon.core.effects import (
-    Broadcast,
-    Delivered,
-    Emit,
-    Send,
-    Stamped,
-    Taken,
-    Word,
-)
+from antiphon.core.effects import Broadcast, Delivered, Emit, Send, Stamped, Taken, Word
 from antiphon.core.ids import NOBODY, Configuration, Member
 from antiphon.core.machine import Instant, Timers
 from antiphon.core.service import Service
