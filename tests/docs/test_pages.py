@@ -35,7 +35,7 @@ SEVEN = [
     "References",
 ]
 PROMISES = [*(f"D{n}" for n in range(1, 9)), *(f"S{n}" for n in range(1, 7))]
-PROMISES += [f"P{n}" for n in range(1, 5)]
+PROMISES += [*(f"P{n}" for n in range(1, 5)), *(f"K{n}" for n in range(1, 4))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from antiphon.core.bundle import Reach
 from antiphon.core.effects import StreamHoldings
 from antiphon.core.ids import ConfigId, DaemonId, Incarnation, Member, ViewId
+from antiphon.core.offsets import Branch
 from antiphon.core.service import Service
 from antiphon.wire.body import pack_body, read_body
 from antiphon.wire.control import (
@@ -70,6 +71,7 @@ from antiphon.wire.link import (
     read_link_packet,
 )
 from antiphon.wire.packet import HEADER_BYTES, Envelope, Tag, open_header, pack_config
+from antiphon.wire.retained import KeptState
 from antiphon.wire.ring import (
     CONTROL,
     FAR,
@@ -191,6 +193,8 @@ def body_decoder(count: int) -> Callable[[bytes], tuple[Any, ...]]:
     def decode(raw: bytes) -> tuple[Any, ...]:
         body = read_body(raw, count)
         told = (body.table, body.destinations, body.kinds, body.payloads, body.sender)
+        if body.producer:
+            return (*told, body.big_endian, body.producer, body.key)
         return (*told, True) if body.big_endian else told
 
     return decode
@@ -281,6 +285,14 @@ GROUP_STATE = GroupState(
         ),
         SessionState(OTHER.daemon, 2, "bert", ()),
     ),
+    (
+        KeptState(
+            "alpha",
+            ((Branch(BASE, 0), 70_000), (Branch(BASE, 0xFEDCBA9876543210), 3)),
+            ((Branch(CONFIG, 0), 12),),
+            (("query 7", 0x100000005), ("anna", 0)),
+        ),
+    ),
 )
 
 WHOLE = Piece(LAST, Service.AGREED, 1, 10, 2, 0, b"whole", 9, 12, 8, 7, 6, 5)
@@ -349,6 +361,7 @@ EXAMPLES = (
     token("token_heads", Token(2, site_sequence=7, site_stamp=9, heads=(0, 7, 3))),
     body("body_empty_message", (("alpha",),), (0,), (0,), (b"",), ""),
     body("body_big_endian", (("alpha",),), (0,), (-2,), (b"big",), "ann", True),
+    body("body_keyed", (("alpha",),), (0, 0), (1, 2), (b"a", b"b"), "ann", False, "q", 1 << 40),
     body("body_one_destination", (("alpha", "beta"),), (0, 0), (7, -1), (b"one", b"three"), "ann"),
     body(
         "body_destinations",

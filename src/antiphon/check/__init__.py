@@ -6,6 +6,7 @@ from antiphon.check.causes import judge_causes
 from antiphon.check.configurations import judge_configurations
 from antiphon.check.findings import Findings, Violation
 from antiphon.check.integrity import judge_integrity
+from antiphon.check.kept import judge_kept
 from antiphon.check.load import judge_load
 from antiphon.check.ordering import judge_ordering
 from antiphon.check.progress import judge_progress
@@ -27,6 +28,7 @@ JUDGES = (
     judge_safe,
     judge_progress,
     judge_load,
+    judge_kept,
 )
 
 

@@ -4,7 +4,7 @@ A *stay* is the time from one install to the next; what was delivered meanwhile 
 it. All positions are places in the trace; NEVER is behind its end.
 """
 
-from antiphon.check.pieces import NEVER, Event
+from antiphon.check.pieces import NEVER, Event, Run
 from antiphon.core.ids import (
     NO_CONFIG,
     ConfigId,
@@ -66,7 +66,7 @@ class ConfigStay:
 class Daemon:
     __slots__ = (
         *("member", "started", "stopped", "stays", "within"),
-        *("deliveries", "delivered", "spared"),
+        *("deliveries", "delivered", "spared", "repeats", "kept", "disk_failed"),
     )
 
     def __init__(self, member: Member) -> None:
@@ -80,6 +80,11 @@ class Daemon:
         self.delivered = 0
         self.spared = 0
         """Messages that were not for it: nobody there wanted them when they were stamped."""
+        self.repeats: list[Run] = []
+        """What its sessions were not handed because it was a repeat."""
+        self.kept: list[Event] = []
+        """What came to its disk, or was found there."""
+        self.disk_failed = False
 
     @property
     def up(self) -> bool:

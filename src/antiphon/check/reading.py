@@ -24,6 +24,9 @@ from antiphon.core.trace import Kind, Record
 Place = tuple[GroupName, ViewId]
 """A view. Views of two groups may share an id when one change made both."""
 
+LOG_WRITE = "log_write"
+"""A daemon could not write to a log, and says so."""
+
 PROFILE = "strong"
 """Groups of other profiles have promises of their own."""
 
@@ -129,6 +132,9 @@ class Reading:
             Kind.LEAVE: self._leave,
             Kind.SUBMIT: self._submit,
             Kind.HAND: self._hand,
+            Kind.REPEAT: self._repeat,
+            Kind.KEEP: self._keep,
+            Kind.DROP: self._drop,
             Kind.VIEW: self._view,
             Kind.SIGNAL: self._signal,
             Kind.LEFT: self._left,
@@ -258,6 +264,16 @@ class Reading:
                 if stay is not None:
                     stay.strays.append(event)
 
+    def _repeat(self, _: int, record: Record) -> None:
+        self._daemon(record).repeats.append(self._cutter.run(record))
+
+    def _keep(self, position: int, record: Record) -> None:
+        self._daemon(record).kept.append((position, record, self._cutter.run(record)))
+
+    def _drop(self, _: int, record: Record) -> None:
+        if record.reason == LOG_WRITE:
+            self._daemon(record).disk_failed = True
+
     def _view(self, position: int, record: Record) -> None:
         session = self._session(record)
         group = record.groups[0]
@@ -326,6 +342,8 @@ class Reading:
                 daemon.delivered |= stay.mask
         for session in self.sessions.values():
             session.handed = union(session.hands)
+            for run in session.daemon.repeats:
+                session.discards |= run.mask
             for view_stay in session.stays:
                 view_stay.mask = union(view_stay.events)
 

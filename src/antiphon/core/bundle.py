@@ -76,6 +76,9 @@ class Bundle(msgspec.Struct, gc=False):
     names: tuple[str, ...] = ()
     """Groups that it is to; known only where it is submitted."""
 
+    everywhere: bool = False
+    """Wanted by all daemons, whoever is in its groups; known only where it is submitted."""
+
     @property
     def position(self) -> int:
         return self.stamp << SEGMENT_BITS | self.segment

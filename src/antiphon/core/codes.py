@@ -81,6 +81,12 @@ REFUSALS: dict[str, Code] = {
         "The client went on sending after the daemon had closed the flow.",
         "wait for the flow to open; the client library does so by itself",
     ),
+    "bad_key": Code(
+        "keyed messages that cannot be",
+        "They are neither agreed nor safe, so nobody could filter repeats alike; or the producer's "
+        "name is empty or too long.",
+        "use key= with agreed or safe messages to one group",
+    ),
     "bad_sender": Code(
         "messages name another sender than the session",
         "The sender's name in a bundle is not the session's.",
@@ -441,6 +447,12 @@ DROPS: dict[str, Code] = {
     ),
     "bad_digest": Code(
         "what a daemon says it holds cannot be", "It was damaged, or not made by us.", LIBRARY
+    ),
+    "log_write": Code(
+        "the log of a kept group could not be written",
+        "The disk is full, or not ours to write to. Until the next part begins, nothing is kept; "
+        "readers are told which range is missing.",
+        "make room in store.directory; other daemons have what is missing here",
     ),
     "bad_state": Code(
         "a leader speaks for others than its party", "It was damaged, or not made by us.", LIBRARY

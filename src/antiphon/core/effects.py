@@ -20,6 +20,7 @@ from antiphon.core.ids import (
     SessionId,
     ViewId,
 )
+from antiphon.core.offsets import Branch
 from antiphon.core.service import Service
 from antiphon.core.trace import Cause, Record
 
@@ -51,6 +52,20 @@ class Persist(Word):
 
     key: str
     data: bytes
+
+
+class Append(Word):
+    """To the end of this file, made if it is not there; nothing waits for it. `Appended` is the
+    answer, in the order of the asking."""
+
+    key: str
+    data: bytes
+
+
+class Discard(Word):
+    """This file is not needed any more."""
+
+    key: str
 
 
 class ReadFirst(Word):
@@ -122,6 +137,13 @@ class Persisted(Word):
     """The disk has what `Persist` asked for."""
 
     key: str
+
+
+class Appended(Word):
+    """What `Append` asked for is in the file, or why it is not."""
+
+    key: str
+    fault: str = ""
 
 
 # What a client is told.
@@ -479,6 +501,21 @@ class Trouble(Word):
     accused: DaemonId
     detail: str = ""
     """What speaks for it."""
+
+
+class Keep(Word):
+    """groups -> retain: messages of a kept group, in their order."""
+
+    group: GroupName
+    branch: Branch
+    sequence: int
+    count: int
+    entry: bytes
+    part: bytes = b""
+    """Not empty: a new part begins with this head."""
+
+    before: tuple[tuple[Branch, int], ...] = ()
+    """And these are the tips of its branch."""
 
 
 class Late(Word):

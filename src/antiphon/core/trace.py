@@ -65,6 +65,12 @@ class Kind(StrEnum):
     SIGNAL = "signal"  # a session's view becomes transitional: groups, views
     LEFT = "left"  # a session is out of a group by its own wish: groups, views = (last,)
 
+    KEEP = "keep"  # an entry of a kept group is on disk: groups, config and stamp = its branch,
+    #              sequence, origin, first, count, service, value = checksum of its bytes,
+    #              detail = producer and key, reason = "recovered" if an earlier life wrote it
+    REPEAT = "repeat"  # keyed messages were delivered before, and are not handed to anybody:
+    #                  config, origin, first, count, groups
+
     # Load and refusals.
     DROP = "drop"  # reason, peer, value = how many since the last such row
     REFUSE = "refuse"  # a session's request was refused: session, reason

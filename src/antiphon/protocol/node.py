@@ -2,18 +2,20 @@
 
     clients --> sessions --> groups --> stream <--> membership
     clients <-- sessions <-- groups <-- stream <--> links
+    disk    <-- retain   <----'
 
 This table is the whole architecture: each word has one consumer, everything else leaves
 the node. Sessions reach groups through `Ask`, the seam where other profiles join in.
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from random import Random
 from typing import Any
 
 from antiphon.core.effects import (
+    Appended,
     Arrived,
     Ask,
     Broadcast,
@@ -32,6 +34,7 @@ from antiphon.core.effects import (
     Install,
     Installed,
     Join,
+    Keep,
     Late,
     Leave,
     LinkDead,
@@ -58,7 +61,7 @@ from antiphon.core.effects import (
     Word,
 )
 from antiphon.core.errors import DecodeError
-from antiphon.core.ids import DaemonId, Member
+from antiphon.core.ids import DaemonId, GroupName, Member
 from antiphon.core.machine import NEVER, WAKEUP, Instant, Machine, Wakeup
 from antiphon.core.trace import Kind, Record
 from antiphon.protocol.chunks import Chunks, cut
@@ -68,6 +71,9 @@ from antiphon.protocol.links.links import Links
 from antiphon.protocol.membership.membership import Membership
 from antiphon.protocol.membership.routes import forward
 from antiphon.protocol.presets import NodeSettings
+from antiphon.protocol.retain.finding import Finder
+from antiphon.protocol.retain.parts import Stored, group_states
+from antiphon.protocol.retain.retain import Retain
 from antiphon.protocol.sessions.sessions import Sessions
 from antiphon.protocol.sessions.settings import STRONG
 from antiphon.protocol.stream.stream import Stream
@@ -122,6 +128,7 @@ class Node:
         rng: Random,
         profiles: Mapping[str, Machine] | None = None,
         read: ReadControl = read_control,
+        stored: Sequence[Stored] = (),
     ) -> None:
         self.me = me
         self._read = read
@@ -137,11 +144,13 @@ class Node:
         )
         self.stream = Stream(me, settings.stream, envelope, settings.level)
         self.links = Links(me, self._edges(settings), envelope)
-        self.groups = Groups(me, settings.level)
+        self.groups = Groups(me, settings.level, settings.retain, tuple(group_states(stored)))
+        self.retain = Retain(me, settings.retain, settings.level, stored)
         self._profiles: dict[str, Machine] = {STRONG: self.groups, **(profiles or {})}
         names = tuple(sorted(self._profiles))
         self.sessions = Sessions(me, settings.sessions, names, settings.level)
         own: list[Machine] = [self.membership, self.stream, self.links]
+        own += [self.retain] if settings.retain.rules else []
         self._timed = [*own, *(profiles or {}).values()]
         self._deadline: Instant = NEVER
         self._routes: dict[type, Machine] = {
@@ -153,6 +162,7 @@ class Node:
             **dict.fromkeys((Holdings, Progress, Recovered, Evidence, Trouble), self.membership),
             **dict.fromkeys((LinkDead, Late), self.membership),
             **dict.fromkeys((Delivered, Stamped, Transitional, Installed), self.groups),
+            **dict.fromkeys((Keep, Appended), self.retain),
             **dict.fromkeys((Tell, Taken), self.sessions),
             **dict.fromkeys((Connect, Disconnect, Join, Leave, Multicast, Drained), self.sessions),
         }
@@ -175,11 +185,21 @@ class Node:
         return Edges(self.me.daemon, settings.sites, settings.edges, settings.hop)
 
     def start(self, now: Instant) -> list[Word]:
-        return self._run(now, deque(), self.membership.start(now))
+        begun = self.retain.start(now)
+        return self._run(now, deque(), [*begun, *self.membership.start(now)])
 
     def leave(self) -> list[Word]:
         """The last words of this life: the others need not wait until it is missed."""
         return self.membership.leave()
+
+    def log(self, group: GroupName) -> Finder:
+        """What there is to read of a kept group."""
+        log = self.retain.log(group)
+        keeping = self.groups.keeping
+        standing = keeping.standing(group)
+        parts = [] if log is None else log.whole()
+        busy = log is not None and log.busy
+        return Finder(parts, keeping.branch, standing.tips, standing.covered, busy)
 
     def busy(self) -> bool:
         """Something that was submitted here is not yet known to be held by all."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from antiphon.core.errors import ConfigError
 from antiphon.core.ids import DaemonId
+from antiphon.core.keeping import RetainSettings
 from antiphon.core.machine import MILLISECOND, SECOND
 from antiphon.core.trace import Level
 from antiphon.protocol.links.settings import EdgeSettings, HopSettings
@@ -39,6 +40,9 @@ class NodeSettings:
 
     tcp: TcpSettings = field(default_factory=TcpSettings)
     """Of TCP links of which nothing else is said."""
+
+    retain: RetainSettings = field(default_factory=RetainSettings)
+    """Which groups are kept; the same patterns at all daemons."""
 
     def __post_init__(self) -> None:
         if self.pause_us >= self.stream.token_loss_us:

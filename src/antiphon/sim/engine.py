@@ -21,8 +21,11 @@ from typing import Any
 import msgspec
 
 from antiphon.core.effects import (
+    Append,
+    Appended,
     Broadcast,
     Dial,
+    Discard,
     Emit,
     HangUp,
     Multicast,
@@ -181,6 +184,10 @@ class Engine:
                 return
             elif kind is ReadFirst:
                 host.token_first = effect.token
+            elif kind is Append:
+                self._append(host, effect)
+            elif kind is Discard:
+                host.disk.discard(effect.key)
             else:
                 self._perform_on_pipes(host, effect)
 
@@ -216,6 +223,24 @@ class Engine:
                 resume_step()
 
         self.call_at(done, synced)
+
+    def _append(self, host: Host, append: Append) -> None:
+        """Nothing waits for it; the node is told when it is there, or that it is not."""
+        ticket, done = host.disk.begin(self.now, append.key, append.data, append=True)
+        life = host.life
+
+        def appended() -> None:
+            if host.life != life or host.node is None:
+                return
+            fault = "no space" if host.disk.fails() else ""
+            host.disk.fail(ticket) if fault else host.disk.finish(ticket)
+            answer = partial(self.handle, host, Appended(append.key, fault))
+            if host.held:
+                host.requests.append(answer)
+            else:
+                answer()
+
+        self.call_at(done, appended)
 
     # Wake-ups: one entry per host counts, the one whose item is `host.wake`.
 

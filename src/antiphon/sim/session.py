@@ -151,6 +151,14 @@ class Session:
         )
         self._ask(Multicast(self.number, service, len(messages), body, self_discard))
 
+    def multicast_keyed(
+        self, group: GroupName, producer: str, key: int, payloads: tuple[bytes, ...]
+    ) -> None:
+        """Agreed messages whose repeats are filtered, as one bundle."""
+        zeros = (0,) * len(payloads)
+        body = pack_body(((group,),), zeros, zeros, payloads, self.name, False, producer, key)
+        self._ask(Multicast(self.number, Service.AGREED, len(payloads), body))
+
     def disconnect(self) -> None:
         """At once, whatever still waits."""
         if self.live:

@@ -19,7 +19,16 @@ from antiphon.sim.notation import Link
 from antiphon.sim.places import Site
 from antiphon.sim.script import Script, Step, Wan
 from antiphon.sim.stage import Repertoire, Stage
-from antiphon.sim.swarm import QUIET_US, SESSIONS, draw, draw_steps, draw_variant, draw_workload
+from antiphon.sim.swarm import (
+    QUIET_US,
+    SESSIONS,
+    draw,
+    draw_disk,
+    draw_kept,
+    draw_steps,
+    draw_variant,
+    draw_workload,
+)
 from antiphon.sim.trial import NodeVariant, Trial
 
 SITES = (2, 3, 4, 5, 6, 7, 8)
@@ -149,8 +158,9 @@ def draw_sites(seed: int) -> Trial:
         ),
         quiet=QUIET_US,
         until=UNTIL_US,
+        disk=draw_disk(seed),
     )
-    return Trial(script, variant)
+    return Trial(script, draw_kept(seed, variant))
 
 
 def _in_order(*steps: Step) -> tuple[Step, ...]:

@@ -45,6 +45,10 @@ MESSAGES_WISHED = 140
 LAST_WORDS = 12
 """Of each of two sessions with each service, once all is quiet."""
 
+KEPT = 0.3
+"""Of the runs so many keep some groups."""
+
+PLAIN = NodeVariant()
 FAULTS_MIN = 5
 KINDS_MIN = 3
 
@@ -66,13 +70,13 @@ def draw(seed: int) -> Trial:
         daemons=daemons,
         sessions=SESSIONS,
         network=_draw_network(rng, episodes, narrow),
-        disk=DiskSettings(),
+        disk=draw_disk(seed),
         workload=draw_workload(rng, stage),
         steps=draw_steps(stage, episodes, ONE_SITE, _draw_beginning(stage)),
         quiet=QUIET_US,
         until=UNTIL_US,
     )
-    return Trial(script, variant)
+    return Trial(script, draw_kept(seed, variant))
 
 
 def faults(script: Script) -> list[str]:
@@ -222,3 +226,18 @@ def draw_variant(rng: Random) -> NodeVariant:
             queue_bytes_max=high + rng.choice((100, 500_000)),
         )
     return variant
+
+
+def draw_kept(seed: int, variant: NodeVariant) -> NodeVariant:
+    """Whether groups are kept, and how much of them; from a stream of its own, so that all
+    else in a seed stays as it was."""
+    rng = Random(f"{seed} kept")
+    if rng.random() >= KEPT:
+        return variant
+    return replace(variant, kept_groups=rng.randrange(1, 3), kept_bytes=rng.choice((0, 8_192)))
+
+
+def draw_disk(seed: int) -> DiskSettings:
+    rng = Random(f"{seed} disk")
+    late, full = rng.choice((0.0, 0.3)), rng.choice((0.0, 0.0, 0.05))
+    return DiskSettings(late=late, full=full) if draw_kept(seed, PLAIN) != PLAIN else DiskSettings()

@@ -16,11 +16,13 @@ import msgspec
 
 from antiphon.check import Violation, judge
 from antiphon.core.ids import DaemonId, Member
+from antiphon.core.keeping import KEEP_BYTES, KeepRule, RetainSettings
 from antiphon.core.trace import Kind, Record
 from antiphon.protocol.links.settings import EdgeSettings, LinkKind
 from antiphon.protocol.node import Node
 from antiphon.protocol.presets import SIMULATION, NodeSettings
 from antiphon.sim.faults import Run, run
+from antiphon.sim.kept import Contents, found_on
 from antiphon.sim.notation import Tokens, read_amounts, write_amounts
 from antiphon.sim.script import Script, parse_script
 from antiphon.sim.world import MakeApp
@@ -58,6 +60,10 @@ class NodeVariant:
     """Of so many pairs of sites one is joined by TCP; 0: none."""
     measured_weights: int = 0
     """1: ways between sites cost what leaders measure."""
+    kept_groups: int = 0
+    """So many of the groups are kept."""
+    kept_bytes: int = 0
+    """Of each; 0: as many as usual."""
 
     def settings(self, daemons: int, sites: tuple[tuple[int, ...], ...] = ()) -> NodeSettings:
         pairs = list(combinations(range(len(sites)), 2)) if self.tcp_edges else []
@@ -72,6 +78,12 @@ class NodeVariant:
             stream=self._over(SIMULATION.stream),
             membership=replace(SIMULATION.membership, measured_weights=bool(self.measured_weights)),
             sessions=self._over(SIMULATION.sessions),
+            retain=RetainSettings(
+                tuple(
+                    KeepRule(f"g{number}", self.kept_bytes or KEEP_BYTES)
+                    for number in range(1, self.kept_groups + 1)
+                )
+            ),
         )
 
     def _over(self, usual: Settings) -> Settings:
@@ -154,13 +166,19 @@ def play(
     began = process_time()
     settings = trial.variant.settings(trial.script.daemons, trial.script.sites)
 
-    def make_node(member: Member, rng: Random) -> Node:
-        node = Node(member, settings, rng)
+    def make_node(member: Member, rng: Random, disk: Contents | None = None) -> Node:
+        node = Node(member, settings, rng, stored=found_on(disk or {}))
         if plant is not None:
             plant(node)
         return node
 
-    played = run(trial.script, make_node, make_app=make_app, events_max=events_max)
+    played = run(
+        trial.script,
+        make_node,
+        make_app=make_app,
+        make_stored_node=make_node,
+        events_max=events_max,
+    )
     violations = _violations(played)
     return played, _outcome(played, violations, process_time() - began)
 

@@ -127,7 +127,7 @@ def body(raw: bytes) -> bytes:
         raise DecodeError("too_short")
     opened = read_body(raw[2:], int.from_bytes(raw[:2], "big"))
     parts = (opened.table, opened.destinations, opened.kinds, opened.payloads)
-    packed = pack_body(*parts, opened.sender, opened.big_endian)
+    packed = pack_body(*parts, opened.sender, opened.big_endian, opened.producer, opened.key)
     return raw[:2] + packed
 
 

@@ -1,12 +1,16 @@
 """The body of a client's bundle: sender, destinations, lengths, kinds, payloads.
 
     u32  length of the head           head: u8 length + UTF-8 name of the sending session,
-    ...  head                         u8 its byte order, u16 destinations, each u16 groups,
-                                      each u8 length + UTF-8
+    ...  head                         u8 flags, u16 destinations, each u16 groups, each
+                                      u8 length + UTF-8; u8 length + producer, if keyed
+    u64  key of the first message, only if keyed
     u16  * count: destination of each message, only if there is more than one
     u32  * count: length of each payload
     i16  * count: kind of each message (SP-83)
     ...  payloads
+
+Flags: 1 the sender is big-endian, 2 keyed. Messages of a keyed bundle are to one group, and have
+keys in a row (docs/protocols/retain.md).
 
 A head is read once and remembered: bundles of one sender repeat it. Daemons read no further
 than they must: payloads are cut out for whoever asks for them.
@@ -21,7 +25,10 @@ from antiphon.core.ids import GROUP_NAME_BYTES_MAX, GroupName
 
 U32 = Struct(">I")
 U16 = Struct(">H")
-ORDER_AND_COUNT = Struct(">?H")
+U64 = Struct(">Q")
+FLAGS_AND_COUNT = Struct(">BH")
+BIG_ENDIAN = 1
+KEYED = 2
 
 Destination = tuple[GroupName, ...]
 Table = tuple[Destination, ...]
@@ -41,6 +48,9 @@ class Head(NamedTuple):
     big_endian: bool = False
     """The sender's byte order, for those whose payloads are structures in memory."""
 
+    producer: str = ""
+    """Who numbers these messages so that repeats are found; empty: nobody."""
+
     @property
     def names(self) -> tuple[GroupName, ...]:
         """Every group that is in the table, once."""
@@ -54,6 +64,8 @@ class Body:
         "sender",
         "table",
         "big_endian",
+        "producer",
+        "key",
         "destinations",
         "kinds",
         "lengths",
@@ -69,8 +81,10 @@ class Body:
         lengths: tuple[int, ...],
         raw: bytes,
         start: int,
+        key: int = 0,
     ) -> None:
-        self.sender, self.table, self.big_endian = head
+        self.sender, self.table, self.big_endian, self.producer = head
+        self.key = key
         self.destinations = destinations
         self.kinds = kinds
         self.lengths = lengths
@@ -82,6 +96,21 @@ class Body:
         """All of them, each a copy."""
         raw, at = self._raw, self._start
         return tuple([raw[at : (at := at + length)] for length in self.lengths])
+
+    def cut(self, first: int, end: int) -> bytes:
+        """Lengths, kinds and payloads of the messages from index `first` to before `end`."""
+        raw, count = self._raw, len(self.lengths)
+        lengths_at, kinds_at = self._start - 6 * count, self._start - 2 * count
+        if first == 0 and end == count:
+            return raw[lengths_at:]
+        at = self._start + sum(self.lengths[:first])
+        return b"".join(
+            (
+                raw[lengths_at + 4 * first : lengths_at + 4 * end],
+                raw[kinds_at + 2 * first : kinds_at + 2 * end],
+                raw[at : at + sum(self.lengths[first:end])],
+            )
+        )
 
 
 class Letter(NamedTuple):
@@ -102,14 +131,18 @@ def letters(message: Message) -> list[Letter]:
     return [Letter(first + at, table[destinations[at]], kinds[at], payloads[at]) for at in chosen]
 
 
-def pack_head(sender: str, table: Table, big_endian: bool = False) -> bytes:
+def pack_head(sender: str, table: Table, big_endian: bool = False, producer: str = "") -> bytes:
     name = sender.encode()
-    parts = [bytes([len(name)]), name, bytes([big_endian]), U16.pack(len(table))]
+    flags = big_endian | (KEYED if producer else 0)
+    parts = [bytes([len(name)]), name, FLAGS_AND_COUNT.pack(flags, len(table))]
     for destination in table:
         parts.append(U16.pack(len(destination)))
         for group in destination:
             name = group.encode()
             parts += [bytes([len(name)]), name]
+    if producer:
+        keyed = producer.encode()
+        parts += [bytes([len(keyed)]), keyed]
     return b"".join(parts)
 
 
@@ -120,11 +153,15 @@ def pack_body(
     payloads: tuple[bytes, ...],
     sender: str = "",
     big_endian: bool = False,
+    producer: str = "",
+    key: int = 0,
 ) -> bytes:
     """`sender` must be the name of the session that submits it, else it is refused."""
-    head = pack_head(sender, table, big_endian)
+    head = pack_head(sender, table, big_endian, producer)
     count = len(payloads)
     parts = [U32.pack(len(head)), head]
+    if producer:
+        parts.append(U64.pack(key))
     if len(table) > 1:
         parts.append(Struct(f">{count}H").pack(*destinations))
     parts.append(Struct(f">{count}I{count}h").pack(*map(len, payloads), *kinds))
@@ -132,7 +169,7 @@ def pack_body(
 
 
 _heads: dict[bytes, Head] = {}
-_names: dict[bytes, tuple[GroupName, ...]] = {}
+_addresses: dict[bytes, tuple[tuple[GroupName, ...], Head]] = {}
 
 
 def read_head(packed: bytes) -> Head:
@@ -147,24 +184,25 @@ def read_head(packed: bytes) -> Head:
     return head
 
 
-def names_in(body: bytes) -> tuple[GroupName, ...]:
-    """Every group that a body, which was read before, is to."""
+def address_of(body: bytes) -> tuple[tuple[GroupName, ...], Head]:
+    """Every group that a body, which was read before, is to, and its head."""
     (head_bytes,) = U32.unpack_from(body)
     packed = body[4 : 4 + head_bytes]
-    names = _names.get(packed)
-    if names is None:
-        if len(_names) >= HEADS_REMEMBERED:
-            _names.clear()
-        names = _names[packed] = read_head(packed).names
-    return names
+    address = _addresses.get(packed)
+    if address is None:
+        if len(_addresses) >= HEADS_REMEMBERED:
+            _addresses.clear()
+        head = read_head(packed)
+        address = _addresses[packed] = (head.names, head)
+    return address
 
 
 def _parse_head(packed: bytes) -> Head:
     try:
         at = 1 + packed[0]
         sender = packed[1:at].decode()
-        big_endian, count = ORDER_AND_COUNT.unpack_from(packed, at)
-        at += ORDER_AND_COUNT.size
+        flags, count = FLAGS_AND_COUNT.unpack_from(packed, at)
+        at += FLAGS_AND_COUNT.size
         table = []
         for _ in range(count):
             (groups,) = U16.unpack_from(packed, at)
@@ -176,13 +214,20 @@ def _parse_head(packed: bytes) -> Head:
                 at += 1 + size
                 names.append(name)
             table.append(tuple(names))
+        producer = ""
+        if flags & KEYED:
+            size = packed[at]
+            producer = packed[at + 1 : at + 1 + size].decode()
+            at += 1 + size
     except (error, IndexError, UnicodeDecodeError) as fault:
         raise DecodeError("malformed", f"table of groups: {fault}") from None
     if at != len(packed) or not 0 < count <= DESTINATIONS_MAX:
         raise DecodeError("malformed", "table of groups: size")
     if any(not 0 < len(names) <= GROUPS_PER_MESSAGE_MAX or not all(names) for names in table):
         raise DecodeError("malformed", "table of groups: a destination names 1 to 100 groups")
-    return Head(sender, tuple(table), big_endian)
+    if flags & KEYED and (not producer or [len(names) for names in table] != [1]):
+        raise DecodeError("malformed", "table of groups: keyed messages are to one group")
+    return Head(sender, tuple(table), bool(flags & BIG_ENDIAN), producer)
 
 
 def read_body(body: bytes, count: int) -> Body:
@@ -195,6 +240,10 @@ def read_body(body: bytes, count: int) -> Body:
             raise DecodeError("bad_field", "table of groups: too long")
         head = read_head(body[4 : 4 + head_bytes])
         at = 4 + head_bytes
+        key = 0
+        if head.producer:
+            (key,) = U64.unpack_from(body, at)
+            at += U64.size
         destinations: tuple[int, ...] = (0,) * count
         if len(head.table) > 1:
             destinations = Struct(f">{count}H").unpack_from(body, at)
@@ -208,7 +257,7 @@ def read_body(body: bytes, count: int) -> Body:
     lengths, kinds = numbers[:count], numbers[count:]
     if sum(lengths) != len(body) - at:
         raise DecodeError("wrong_size", "body")
-    return Body(head, destinations, kinds, lengths, body, at)
+    return Body(head, destinations, kinds, lengths, body, at, key)
 
 
 assert GROUP_NAME_BYTES_MAX < 256, "a group name's length is one byte"

@@ -13,17 +13,10 @@ import msgspec
 from antiphon.core.bundle import Reach
 from antiphon.core.effects import StreamHoldings
 from antiphon.core.errors import DecodeError
-from antiphon.core.ids import (
-    ConfigId,
-    Counter,
-    GroupName,
-    Member,
-    Natural,
-    SomeDaemon,
-    ViewId,
-)
+from antiphon.core.ids import ConfigId, Counter, GroupName, Member, Natural, SomeDaemon, ViewId
 from antiphon.wire.link import NOTHING_HEARD
 from antiphon.wire.packet import HEADER_BYTES, PACKET_BYTES_MAX, Envelope, Tag
+from antiphon.wire.retained import KeptState, check_kept
 from antiphon.wire.ring import check_order, check_reach
 
 MEMBERS_MAX = 256
@@ -404,6 +397,8 @@ class GroupState(Control, tag=4):
     """Whom it speaks for: places in the list of all members of the configuration."""
 
     sessions: Annotated[tuple[SessionState, ...], msgspec.Meta(max_length=SESSIONS_MAX)]
+    kept: Annotated[tuple[KeptState, ...], msgspec.Meta(max_length=GROUPS_MAX)] = ()
+    """What lies behind kept groups and those with marks, in the first state of a family."""
 
 
 class Intent(Control):
@@ -579,6 +574,7 @@ def read_group_change(body: bytes) -> GroupChange:
     change = _canonical(_group_decoder, body)
     if isinstance(change, GroupState):
         _check_runs(change.members)
+        check_kept(change.kept)
     return change
 
 

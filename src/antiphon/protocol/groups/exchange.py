@@ -8,6 +8,7 @@ from antiphon.core.errors import DecodeError
 from antiphon.core.ids import Configuration, Member, SessionId
 from antiphon.core.ranges import RangeSet
 from antiphon.wire.control import GroupState, SessionState
+from antiphon.wire.retained import KeptState
 
 Told = dict[SessionId, SessionState]
 
@@ -21,6 +22,8 @@ class Exchange:
         """Places of members that nobody has spoken for."""
 
         self.sessions: Told = {}
+        self.kept: list[KeptState] = []
+        """What lies behind the groups, as each family told it, in the order of telling."""
 
     def take(self, state: GroupState) -> bool:
         """True when this was the last one."""
@@ -38,6 +41,7 @@ class Exchange:
                 raise DecodeError("bad_state", f"a session of {session.daemon}")
             told[SessionId(*members[place - 1], session.session)] = session
         self.sessions.update(told)
+        self.kept += state.kept
         self._missing = left
         return not left
 

@@ -55,14 +55,16 @@ from antiphon.core.ids import (
     ViewId,
     private_group,
 )
+from antiphon.core.keeping import RetainSettings
 from antiphon.core.machine import NEVER, Instant, Wakeup
-from antiphon.core.service import Service
+from antiphon.core.service import ORDERED, Service
 from antiphon.core.trace import Cause, Kind, Level
 from antiphon.protocol.groups.directory import Directory
 from antiphon.protocol.groups.exchange import Exchange, family_of
+from antiphon.protocol.groups.keeping import Keeping
 from antiphon.protocol.groups.records import GroupRecords
 from antiphon.protocol.groups.views import Group
-from antiphon.wire.body import Body, Table, names_in, read_body
+from antiphon.wire.body import Body, Table, address_of, read_body
 from antiphon.wire.control import (
     EndSession,
     GroupState,
@@ -71,6 +73,7 @@ from antiphon.wire.control import (
     pack_group_change,
     read_group_change,
 )
+from antiphon.wire.retained import KeptState
 
 Route = list[tuple[int, list[tuple[GroupName, ...]]]]
 """Local sessions that a table of destinations reaches, and by which groups each time."""
@@ -100,9 +103,16 @@ class LocalSession:
 
 
 class Groups:
-    def __init__(self, me: Member, level: Level) -> None:
+    def __init__(
+        self,
+        me: Member,
+        level: Level,
+        retain: RetainSettings | None = None,
+        stored: tuple[KeptState, ...] = (),
+    ) -> None:
         self._me = me
         self._level = level
+        self.keeping = Keeping(retain or RetainSettings(), stored)
         self._directory = Directory()
         self._records = GroupRecords(me, self._view_of)
         self._configuration = Configuration(NO_CONFIG, ())
@@ -177,6 +187,7 @@ class Groups:
         else:
             first = session.sent + 1
             session.sent += multicast.count
+        names, head = address_of(multicast.body)
         bundle = Bundle(
             self._me,
             multicast.session,
@@ -185,7 +196,8 @@ class Groups:
             multicast.service,
             multicast.body,
             self_discard=multicast.self_discard,
-            names=names_in(multicast.body),
+            names=names,
+            everywhere=self.keeping.wants(multicast.service, head),
         )
         return self._submit(now, session, bundle)
 
@@ -221,7 +233,7 @@ class Groups:
         if bundle.control:
             effects += self._deliver_change(now, bundle, event.lineage)
             return [*effects, ChangeMade(bundle)] if self._configuration.parts else effects
-        return effects + self._deliver_messages(now, bundle, event.transitional)
+        return effects + self._deliver_messages(now, event)
 
     def _deliver_change(self, now: Instant, bundle: Bundle, lineage: int) -> list[Word]:
         self._last_change = bundle.position
@@ -306,6 +318,7 @@ class Groups:
                     now, local, name, group, old, together, Cause.NETWORK, moved
                 )
             effects += self._signal_if_torn(now, name, group)
+        self.keeping.join(tuple(self._exchange.kept))
         self.state = State.SETTLED
         for name, group in self._directory.groups.items():
             effects += self._tell_daemons(name, group)
@@ -349,21 +362,31 @@ class Groups:
 
     # Messages.
 
-    def _deliver_messages(self, now: Instant, bundle: Bundle, transitional: bool) -> list[Word]:
+    def _deliver_messages(self, now: Instant, event: Delivered) -> list[Word]:
+        bundle, transitional = event.bundle, event.transitional
         try:
             body = read_body(bundle.body, bundle.count)
         except DecodeError as error:
             return [self._records.drop(now, bundle.sender.daemon, error)]
         effects: list[Word] = []
+        skipped = 0
+        if bundle.service in ORDERED:
+            if body.producer:
+                skipped = self.keeping.repeats(body, bundle.count)
+                if self._level == Level.ALL:
+                    effects += self._records.repeats(now, bundle, body, skipped)
+            effects += self.keeping.keep(bundle, body, skipped, event.lineage)
+            if skipped == bundle.count:
+                return effects
         for number, mine in self._route(body.table):
             if bundle.self_discard and self._sessions[number].id == bundle.origin:
                 continue
             if bundle.service == Service.UNRELIABLE:
                 mine = [self._in_same_view(bundle, groups) for groups in mine]
             if any(mine[where] for where in body.destinations):
-                effects.append(Tell(number, _message(bundle, body, mine, transitional)))
+                effects.append(Tell(number, _message(bundle, body, mine, transitional, skipped)))
                 if self._level == Level.ALL:
-                    effects += self._records.hand(now, number, bundle, body, mine)
+                    effects += self._records.hand(now, number, bundle, body, mine, skipped)
         return effects
 
     def _route(self, table: Table) -> Route:
@@ -441,6 +464,7 @@ class Groups:
         compute the same. Otherwise two halves that meet again before a joint view would
         look as if they had never parted."""
         self._configuration = installed.configuration
+        self.keeping.install(installed.configuration.id)
         self.evidence = installed.evidence
         self._last_change = 0
         self._coming = None
@@ -469,6 +493,7 @@ class Groups:
 
     def _tell_family(self) -> Word:
         states = self._directory.states_of(self._family, self._configuration.ranks)
+        states[0].kept = self.keeping.states()
         return SubmitState(tuple(map(pack_group_change, states)))
 
     # Looking up.
@@ -494,10 +519,16 @@ class Groups:
 
 
 def _message(
-    bundle: Bundle, body: Body, mine: list[tuple[GroupName, ...]], transitional: bool
+    bundle: Bundle,
+    body: Body,
+    mine: list[tuple[GroupName, ...]],
+    transitional: bool,
+    skipped: int,
 ) -> Message:
     chosen: tuple[int, ...] = ()
-    if not all(mine):
+    if skipped:
+        chosen = tuple(range(skipped, bundle.count))
+    elif not all(mine):
         chosen = tuple([at for at, where in enumerate(body.destinations) if mine[where]])
         if len(chosen) == bundle.count:
             chosen = ()

@@ -15,7 +15,11 @@ Lookup = Callable[[GroupName], ViewId | None]
 
 
 def destination_runs(body: Body) -> Iterator[tuple[int, int, int]]:
-    """(index of the first message, count, destination) of neighbours with one destination."""
+    """(index of the first message, count, destination) of neighbours with one destination;
+    keyed messages one by one, for some may be repeats."""
+    if body.producer:
+        yield from ((at, 1, 0) for at in range(len(body.lengths)))
+        return
     start = 0
     for at in range(1, len(body.destinations) + 1):
         if at == len(body.destinations) or body.destinations[at] != body.destinations[start]:
@@ -91,10 +95,25 @@ class GroupRecords:
             row.members = wanted
         return [Emit(row) for row in rows]
 
+    def repeats(self, now: Instant, bundle: Bundle, body: Body, count: int) -> list[Emit]:
+        """The first of a keyed bundle, which nobody is handed."""
+        if not count:
+            return []
+        row = self.plain(Kind.REPEAT, now)
+        row.origin, row.first, row.count = bundle.origin, bundle.number, count
+        row.service, row.groups = bundle.service, body.table[0]
+        return [Emit(row)]
+
     def hand(
-        self, now: Instant, session: int, bundle: Bundle, body: Body, mine: list[tuple[str, ...]]
+        self,
+        now: Instant,
+        session: int,
+        bundle: Bundle,
+        body: Body,
+        mine: list[tuple[str, ...]],
+        skipped: int,
     ) -> list[Emit]:
-        rows = self.messages(Kind.HAND, now, bundle, body, mine)
+        rows = self.messages(Kind.HAND, now, bundle, body, mine)[skipped:]
         for row in rows:
             row.session = session
             row.views = tuple(self._view_of(name) for name in row.groups)

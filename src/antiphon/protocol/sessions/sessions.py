@@ -36,10 +36,12 @@ from antiphon.core.ids import (
     group_name_fault,
 )
 from antiphon.core.machine import NEVER, Instant, Wakeup
+from antiphon.core.service import ORDERED, Service
 from antiphon.core.trace import Kind, Level, Record
 from antiphon.protocol.sessions.access import Access
 from antiphon.protocol.sessions.settings import STRONG, SessionSettings
 from antiphon.wire.body import Body, read_body
+from antiphon.wire.retained import PRODUCER_BYTES_MAX
 from antiphon.wire.ring import BUNDLE_BYTES_MAX, MESSAGE_BYTES_MAX
 
 BACKLOG_ROW_MIN = 64
@@ -212,6 +214,14 @@ class Sessions:
                 f"the messages say they are from {body.sender!r}",
                 f"send as {session.name!r}",
             )
+        if body.producer and not _may_be_keyed(multicast.service, body.producer):
+            return self._refuse(
+                now,
+                number,
+                "bad_key",
+                f"keyed as {body.producer!r:.120}, with service {multicast.service.name.lower()}",
+                f"use agreed or safe, and a producer of 1 to {PRODUCER_BYTES_MAX} printable bytes",
+            )
         if max(body.lengths) > MESSAGE_BYTES_MAX or len(multicast.body) > BUNDLE_BYTES_MAX:
             return self._refuse(
                 now,
@@ -334,3 +344,8 @@ class Sessions:
     ) -> Emit:
         record = Record(kind, now, self._me.daemon, self._me.incarnation, number, groups=groups)
         return Emit(record)
+
+
+def _may_be_keyed(service: Service, producer: str) -> bool:
+    fits = producer.isprintable() and len(producer.encode()) <= PRODUCER_BYTES_MAX
+    return service in ORDERED and fits

@@ -31,7 +31,7 @@ class Reaching:
 
     def mask(self, bundle: Bundle) -> int:
         """The segments that want a bundle, ours always among them."""
-        if not self.several or bundle.control:
+        if not self.several or bundle.control or bundle.everywhere:
             return ALL
         mask = 1 << self._mine
         for name in bundle.names:

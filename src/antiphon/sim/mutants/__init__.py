@@ -5,6 +5,7 @@ from antiphon.sim.mutants import (
     flow,
     groups,
     hop,
+    kept,
     membership,
     ordering,
     pruning,
@@ -19,7 +20,7 @@ __all__ = ["MUTANTS", "Mutant"]
 
 _ROOMS = (
     *(membership, recovery, ordering, ring, flow, groups),
-    *(representatives, pruning, routing, hop, abroad),
+    *(representatives, pruning, routing, hop, abroad, kept),
 )
 
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for room in _ROOMS for mutant in room.MUTANTS}

@@ -99,4 +99,8 @@ SEEDS: dict[str, int] = {
     "idle-sites-silent": 2,
     "whole-by-one-member": 51,
     "far-not-fetched": 0,
+    "hole-not-named": 83,
+    "safe-not-kept": 1,
+    "kept-with-local-bytes": 1,
+    "pruned-though-kept": 2,
 }

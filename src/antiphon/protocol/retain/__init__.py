@@ -1,0 +1,1 @@
+"""What is kept of some groups, on disk."""
