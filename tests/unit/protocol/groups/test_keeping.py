@@ -65,6 +65,12 @@ def keyed(hall: Hall, session: int, producer: str, key: int, *payloads: bytes) -
     hall.order()
 
 
+def payloads(hall: Hall, session: int) -> list[bytes]:
+    told = hall.of(session).told(session, Message)
+    found = [letters(news) for news in told if isinstance(news, Message)]
+    return [letter.payload for some in found for letter in some]
+
+
 def test_all_daemons_keep_the_same_bytes_also_without_members(hall: Hall) -> None:
     """K1."""
     hall.send(11, "g")
@@ -123,8 +129,7 @@ def test_a_repeat_reaches_nobody(hall: Hall) -> None:
     keyed(hall, 11, "q", 4, b"four", b"five", b"six", b"seven")
     keyed(hall, 31, "q", 7, b"seven")
     keyed(hall, 31, "r", 5, b"another's five")
-    told = [letter for news in hall.of(31).told(31, Message) for letter in letters(news)]  # type: ignore[arg-type]  # Messages
-    assert [letter.payload for letter in told] == [b"five", b"six", b"seven", b"another's five"]
+    assert payloads(hall, 31) == [b"five", b"six", b"seven", b"another's five"]
     keys = [
         (one.producer, one.key, one.count) for keep in kept(hall, 2) for one in walk(keep.entry)
     ]
@@ -140,8 +145,7 @@ def test_marks_are_exchanged(hall: Hall) -> None:
     hall.install(1, 2, 3)
     hall.join(31, "g")
     keyed(hall, 31, "q", 1, b"one", b"two")
-    told = [letter for news in hall.of(31).told(31, Message) for letter in letters(news)]  # type: ignore[arg-type]  # Messages
-    assert [letter.payload for letter in told] == [b"two"]
+    assert payloads(hall, 31) == [b"two"]
 
 
 def test_the_producer_that_was_silent_longest_is_forgotten_first() -> None:
