@@ -274,6 +274,14 @@ OPERATION: dict[str, Code] = {
         "The directory is another one, or nothing was taken into it yet.",
         "run antiphon pipeline ingest first",
     ),
+    "wrong_columns": Code(
+        "a table lacks columns that the job needs",
+        "It is another table, or its columns have other names.",
+        "name them as the error says",
+    ),
+    "no_mutant": Code(
+        "there is no such mutant", "Its name is another one.", "see antiphon sim mutants --help"
+    ),
     "bad_count": Code(
         "so many daemons cannot be started", "A local cluster has 1 to 64.", "use 1 to 64"
     ),

@@ -12,6 +12,10 @@ COMMANDS = {
         "antiphon.tools.pipeline_campaign:campaign",
         "Play simulations over a grid of settings and many seeds.",
     ),
+    "regions": LazyCommand(
+        "antiphon.tools.pipeline_regions:regions",
+        "Find nodes that should hear their groups together.",
+    ),
 }
 
 
