@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from antiphon.core.errors import UsageError
+from antiphon.pipeline.reading import read_table
 from antiphon.pipeline.regions.cost import Prices
 from antiphon.pipeline.regions.exact import exact_regions
 from antiphon.pipeline.regions.job import (
@@ -14,7 +15,6 @@ from antiphon.pipeline.regions.job import (
     Wish,
     no_rates,
     plan_regions,
-    read_table,
     structure_found,
 )
 from antiphon.pipeline.regions.synthetic import synthetic_subscriptions

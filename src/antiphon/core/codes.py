@@ -279,6 +279,11 @@ OPERATION: dict[str, Code] = {
         "It is another table, or its columns have other names.",
         "name them as the error says",
     ),
+    "nothing_measured": Code(
+        "there is no way between sites in these tables",
+        "They are of a cluster with one site, or records were off.",
+        "record a cluster of several sites at work",
+    ),
     "no_mutant": Code(
         "there is no such mutant", "Its name is another one.", "see antiphon sim mutants --help"
     ),

@@ -16,6 +16,9 @@ COMMANDS = {
         "antiphon.tools.pipeline_regions:regions",
         "Find nodes that should hear their groups together.",
     ),
+    "overlay": LazyCommand(
+        "antiphon.tools.pipeline_overlay:overlay", "Plan the trees between sites; what if."
+    ),
 }
 
 

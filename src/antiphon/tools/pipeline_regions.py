@@ -51,12 +51,13 @@ def regions(
     if (subscriptions is None) == (draw is None):
         raise click.UsageError("name a table of SUBSCRIPTIONS, or --draw some")
     with running("regions", options) as (spark, show):
+        from antiphon.pipeline.reading import read_table
         from antiphon.pipeline.regions import job
         from antiphon.pipeline.regions.cost import Prices
         from antiphon.pipeline.regions.synthetic import synthetic_subscriptions
 
         if subscriptions is not None:
-            told = job.read_table(spark, subscriptions, job.SUBSCRIBED)
+            told = read_table(spark, subscriptions, job.SUBSCRIBED)
         else:
             assert draw is not None
             drawn = into / "drawn"
@@ -64,7 +65,7 @@ def regions(
             table = synthetic_subscriptions(spark, *shape)
             table.write.mode("overwrite").parquet(str(drawn))
             told = spark.read.parquet(str(drawn))
-        paid = job.read_table(spark, rates, ("group", "rate")) if rates else job.no_rates(told)
+        paid = read_table(spark, rates, ("group", "rate")) if rates else job.no_rates(told)
         wish = job.Wish(most, Prices(loss=loss, token=token), play)
         figures = job.plan_regions(spark, told, paid, wish, into)
         if draw is not None:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from antiphon.core.errors import UsageError
 from antiphon.pipeline.regions.cost import Prices, costs, total
 from antiphon.pipeline.regions.exact import Exact, exact_regions
 from antiphon.pipeline.regions.plan import Tiling, exact_tiling, group_tiling, merged_tiling
@@ -27,18 +26,6 @@ class Wish(NamedTuple):
     prices: Prices
     messages: int
     """That are played, to see what was predicted."""
-
-
-def read_table(spark: SparkSession, path: Path, columns: tuple[str, ...]) -> DataFrame:
-    """Parquet, or CSV with a head line, by its name."""
-    is_text = path.suffix == ".csv"
-    table = spark.read.csv(str(path), header=True, inferSchema=True) if is_text else None
-    table = table if table is not None else spark.read.parquet(str(path))
-    missing = [name for name in columns if name not in table.columns]
-    if missing:
-        what = f"{path} has no column {', '.join(missing)}"
-        raise UsageError("wrong_columns", what, "it needs " + " and ".join(columns))
-    return table
 
 
 def no_rates(subscriptions: DataFrame) -> DataFrame:
