@@ -185,17 +185,21 @@ class LocalCluster:
     def await_merge(self, seconds: float = START_SECONDS) -> None:
         """Until all daemons that run are in one configuration and agree on the groups in it:
         what is sent before reaches a part only."""
-        wanted = sorted(daemon.name for daemon in self.daemons if daemon.alive)
+        self.await_sides([[daemon.name for daemon in self.daemons if daemon.alive]], seconds)
+
+    def await_sides(self, sides: Iterable[Iterable[str]], seconds: float = START_SECONDS) -> None:
+        """Until the daemons of each side are in one configuration and agree on its groups."""
         until = time.monotonic() + seconds
-        for daemon in self.daemons:
-            while daemon.alive and not _has_settled(daemon.address, wanted):
-                if time.monotonic() > until:
-                    raise UsageError(
-                        "not_merged",
-                        f"{daemon.name} did not meet {', '.join(wanted)}",
-                        f"see {daemon.log}",
-                    )
-                time.sleep(GLANCE_SECONDS)
+        for wanted in map(sorted, sides):
+            for daemon in map(self.daemon, wanted):
+                while daemon.alive and not _has_settled(daemon.address, wanted):
+                    if time.monotonic() > until:
+                        raise UsageError(
+                            "not_merged",
+                            f"{daemon.name} did not meet {', '.join(wanted)}",
+                            f"see {daemon.log}",
+                        )
+                    time.sleep(GLANCE_SECONDS)
 
     def signal(self, name: str, number: signal.Signals) -> None:
         os.kill(self.daemon(name).pid, number)

@@ -1,0 +1,1 @@
+"""What runs amounted to, in figures: latency, traffic, rounds, changes, overhead."""
