@@ -8,6 +8,10 @@ COMMANDS = {
     "ingest": LazyCommand(
         "antiphon.tools.pipeline_ingest:ingest", "Take record files into tables."
     ),
+    "measure": LazyCommand(
+        "antiphon.tools.pipeline_measure:measure",
+        "Latency, traffic, rounds, changes and overhead of what was recorded.",
+    ),
     "campaign": LazyCommand(
         "antiphon.tools.pipeline_campaign:campaign",
         "Play simulations over a grid of settings and many seeds.",
