@@ -30,8 +30,10 @@ if TYPE_CHECKING:
         Transition,
         View,
     )
+    from antiphon.client.log import LogGap, LogMessage, LogRange, LogReach
     from antiphon.core.errors import AntiphonError, UsageError
     from antiphon.core.ids import SessionId, ViewId
+    from antiphon.core.offsets import Branch, Offset
     from antiphon.core.service import Service
     from antiphon.core.trace import Cause
 
@@ -39,6 +41,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AntiphonError",
+    "Branch",
     "Cause",
     "Closed",
     "Disconnected",
@@ -46,8 +49,13 @@ __all__ = [
     "Gap",
     "GroupGap",
     "Left",
+    "LogGap",
+    "LogMessage",
+    "LogRange",
+    "LogReach",
     "Message",
     "MessageId",
+    "Offset",
     "Participant",
     "QueryFailed",
     "Refusal",
@@ -72,6 +80,8 @@ _HOMES = {
     "client.errors": "Disconnected QueryFailed Refused SessionError Unreachable Unsent",
     "client.events": "Closed Event Gap GroupGap Left Message MessageId Participant Refusal "
     "Transition View",
+    "client.log": "LogGap LogMessage LogRange LogReach",
+    "core.offsets": "Branch Offset",
     "core.errors": "AntiphonError UsageError",
     "core.ids": "SessionId ViewId",
     "core.service": "Service",

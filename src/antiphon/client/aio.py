@@ -19,8 +19,10 @@ from antiphon.client.errors import SessionError, Unsent, disconnected
 from antiphon.client.events import Event, View
 from antiphon.client.greeting import Found, greet_again, greet_any
 from antiphon.client.line import Line
+from antiphon.client.log import Log
 from antiphon.client.options import ORDER, TIMEOUT_S, Options, check_options, check_profile
 from antiphon.client.outbox import Groups, Payload
+from antiphon.client.outbox import Key as SendKey
 from antiphon.client.outcomes import QUERY, Key, unread
 from antiphon.client.records import Sink
 from antiphon.client.session import PATIENCE, PENDING_BYTES_LOW
@@ -133,16 +135,18 @@ class Session:
         service: Service = Service.AGREED,
         kind: int = 0,
         self_discard: bool = False,
+        key: SendKey | None = None,
     ) -> None:
         """Send one message to a group, or to each member of several groups once.
 
-        Returns at once, unless too much waits for the daemon already.
+        Returns at once, unless too much waits for the daemon already. With `key`, a producer's
+        name and a rising number, the group is given it once however often it is sent.
         """
         core = self._core
         while core.ended or (core.outbox.size > PENDING_BYTES_LOW and not core.writable):
             await self._room()
             core = self._core
-        core.multicast(groups, payload, service, kind, self_discard)
+        core.multicast(groups, payload, service, kind, self_discard, key)
         line = self._line
         assert line is not None, "a live session has a line"
         if not line.flushing:
@@ -184,6 +188,10 @@ class Session:
         """Ask the daemon about itself, as the command line does."""
         await self._until_live()
         return await self._outcome(self._core.query(what, arguments))
+
+    def log(self, group: GroupName) -> Log:
+        """The log of a kept group."""
+        return Log(self.query, group)
 
     # Events.
 

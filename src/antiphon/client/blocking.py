@@ -15,8 +15,10 @@ from antiphon.client.buffers import Writable, fill
 from antiphon.client.calling import Search, greet_any
 from antiphon.client.errors import SessionError, Unsent, disconnected
 from antiphon.client.events import Event, View
+from antiphon.client.log import BlockingLog
 from antiphon.client.options import ORDER, TIMEOUT_S, Options, check_options, check_profile
 from antiphon.client.outbox import BUNDLE_BYTES, Groups, Payload
+from antiphon.client.outbox import Key as SendKey
 from antiphon.client.outcomes import QUERY, Key, Outcome
 from antiphon.client.pipe import FOREVER, Pipe
 from antiphon.client.records import Sink
@@ -134,12 +136,14 @@ class Session:
         service: Service = Service.AGREED,
         kind: int = 0,
         self_discard: bool = False,
+        key: SendKey | None = None,
     ) -> None:
         """Send one message to a group, or to each member of several groups once.
 
-        Returns at once, unless too much waits for the daemon already.
+        Returns at once, unless too much waits for the daemon already. With `key`, a producer's
+        name and a rising number, the group is given it once however often it is sent.
         """
-        self._push(groups, payload, service, kind, self_discard)
+        self._push(groups, payload, service, kind, self_discard, key)
         self._send()
 
     def feed(
@@ -166,14 +170,20 @@ class Session:
                 self._send()
 
     def _push(
-        self, groups: Groups, payload: Payload, service: Service, kind: int, self_discard: bool
+        self,
+        groups: Groups,
+        payload: Payload,
+        service: Service,
+        kind: int,
+        self_discard: bool,
+        key: SendKey | None = None,
     ) -> None:
         while True:
             with self._pipe.news:
                 core = self._pipe.core
                 if not core.ended and core.writable:
                     before = core.outbox.size
-                    core.multicast(groups, payload, service, kind, self_discard)
+                    core.multicast(groups, payload, service, kind, self_discard, key)
                     self._unglanced += core.outbox.size - before
                     return
             self._until_live(writable=True)
@@ -228,6 +238,10 @@ class Session:
         if key not in self._outcomes and self._over:
             raise disconnected(self._over)
         return key in self._outcomes
+
+    def log(self, group: GroupName) -> BlockingLog:
+        """The log of a kept group."""
+        return BlockingLog(self.query, group)
 
     # Events.
 

@@ -18,7 +18,7 @@ from antiphon.core.ids import (
     GroupName,
     group_name_fault,
 )
-from antiphon.core.service import Service
+from antiphon.core.service import ORDERED, Service
 from antiphon.wire.body import (
     DESTINATIONS_MAX,
     GROUPS_PER_MESSAGE_MAX,
@@ -26,6 +26,7 @@ from antiphon.wire.body import (
     pack_body,
 )
 from antiphon.wire.client import pack_multicast
+from antiphon.wire.retained import PRODUCER_BYTES_MAX
 
 BUNDLE_BYTES = 32 * 1024
 MESSAGE_OVERHEAD = 8
@@ -37,6 +38,10 @@ KINDS = range(-0x8000, 0x8000)
 Buffer = bytes | bytearray | memoryview
 Payload = Buffer | Sequence[Buffer]
 Groups = GroupName | list[GroupName] | tuple[GroupName, ...]
+Key = tuple[str, int]
+"""A producer, and its number for a message: repeats are filtered (docs/protocols/retain.md)."""
+
+KEYS = range(1 << 63)
 
 
 class Request(msgspec.Struct, gc=False):
@@ -62,6 +67,8 @@ class Outbox:
 
         self._service = Service.RELIABLE
         self._self_discard = False
+        self._producer = ""
+        self._first_key = 0
         self._table: dict[Destination, int] = {}
         self._where: list[int] = []
         self._kinds: list[int] = []
@@ -73,7 +80,13 @@ class Outbox:
         return sum(request.count for request in self._closed) + len(self._payloads)
 
     def multicast(
-        self, groups: Groups, payload: bytes, service: Service, kind: int, self_discard: bool
+        self,
+        groups: Groups,
+        payload: bytes,
+        service: Service,
+        kind: int,
+        self_discard: bool,
+        key: Key | None = None,
     ) -> None:
         destination = self._destinations.get(groups) if type(groups) is not list else None
         if destination is None:
@@ -81,15 +94,23 @@ class Outbox:
         if kind not in KINDS:
             raise UsageError("bad_kind", f"{kind!r} is no kind", "use -32768 to 32767")
         size = len(payload) + MESSAGE_OVERHEAD
+        if key is not None:
+            self._open_keyed(key, destination, service)
+        elif self._producer:
+            self._close_bundle()
         if (
             service is not self._service
             or self_discard is not self._self_discard
             or self._open_bytes + size > BUNDLE_BYTES
             or len(self._table) >= DESTINATIONS_MAX
         ):
+            producer = self._producer
             self._close_bundle()
             self._service = service
             self._self_discard = self_discard
+            self._producer = producer
+        if key is not None and not self._payloads:
+            self._first_key = key[1]
         place = self._table.get(destination)
         if place is None:
             place = self._table[destination] = len(self._table)
@@ -99,6 +120,19 @@ class Outbox:
         self._payloads.append(payload)
         self._open_bytes += size
         self.size += size
+
+    def _open_keyed(self, key: Key, destination: Destination, service: Service) -> None:
+        """Keyed messages go together if they are of one producer, to one group, with numbers in
+        a row."""
+        producer, number = key
+        fault = _key_fault(producer, number, destination, service)
+        if fault:
+            remedy = "use key=(producer, number) with agreed or safe messages to one group"
+            raise UsageError("bad_key", fault, remedy)
+        same = producer == self._producer and destination in self._table
+        if not same or number != self._first_key + len(self._payloads):
+            self._close_bundle()
+            self._producer = producer
 
     def ask(self, frame: bytes, change: Change | None = None) -> None:
         """Something in line with the multicasts before it."""
@@ -127,16 +161,20 @@ class Outbox:
         self.size += len(request.frame)
 
     def _close_bundle(self) -> None:
+        producer, self._producer = self._producer, ""
         if not self._payloads:
             return
+        count = len(self._payloads)
         body = pack_body(
             tuple(self._table),
             tuple(self._where),
             tuple(self._kinds),
             tuple(self._payloads),
             self._sender,
+            False,
+            producer,
+            self._first_key if producer else 0,
         )
-        count = len(self._payloads)
         frame = pack_multicast(self._service, count, body, self._self_discard)
         self._push(Request(frame, count, self._service, self._self_discard))
         self._table = {}
@@ -162,6 +200,18 @@ class Outbox:
             self._destinations.clear()
         self._destinations[groups if isinstance(groups, str) else destination] = destination
         return destination
+
+
+def _key_fault(producer: str, number: int, destination: Destination, service: Service) -> str:
+    if not isinstance(producer, str) or not producer.isprintable() or not producer:
+        return f"{producer!r} is no producer's name"
+    if len(producer.encode("utf-8", "replace")) > PRODUCER_BYTES_MAX:
+        return f"a producer's name of more than {PRODUCER_BYTES_MAX} bytes"
+    if not isinstance(number, int) or number not in KEYS:
+        return f"{number!r} is no key"
+    if len(destination) != 1 or destination[0].startswith(PRIVATE_MARK):
+        return "a keyed message is to one group, not a private one"
+    return "" if service in ORDERED else f"a keyed message that is {service.name.lower()}"
 
 
 def destination_fault(name: object) -> str:

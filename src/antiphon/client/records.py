@@ -166,7 +166,11 @@ class ClientRecords:
         """A row per run of neighbours with one destination."""
         payloads = body.payloads
         indices = range(len(payloads)) if chosen is None else chosen
-        for start, count in _runs(body.destinations, indices):
+        if body.producer:  # one by one, for some may be repeats
+            runs: Iterable[tuple[int, int]] = ((at, 1) for at in indices)
+        else:
+            runs = _runs(body.destinations, indices)
+        for start, count in runs:
             row = self._row(kind)
             row.origin, row.first, row.count, row.service = origin, first + start, count, service
             row.groups = body.table[body.destinations[start]]

@@ -26,6 +26,7 @@ from antiphon.client.events import (
 from antiphon.client.inbox import LastMessages, messages, open_bundle
 from antiphon.client.numbering import JOIN, LEAVE, Change, Numbering
 from antiphon.client.outbox import Groups, Outbox, Payload, Request, join_payload
+from antiphon.client.outbox import Key as SendKey
 from antiphon.client.outcomes import HELLO, QUERY, Key, Outcome
 from antiphon.client.records import ClientRecords, Sink
 from antiphon.core import effects
@@ -165,6 +166,7 @@ class ClientSession:
         service: Service = Service.AGREED,
         kind: int = 0,
         self_discard: bool = False,
+        key: SendKey | None = None,
     ) -> None:
         if self.ended or self._leaving:
             raise disconnected(self.ended or "client")
@@ -178,7 +180,7 @@ class ClientSession:
             )
         if type(service) is not Service:
             service = Service(service)
-        self.outbox.multicast(groups, whole, service, kind, self_discard)
+        self.outbox.multicast(groups, whole, service, kind, self_discard, key)
 
     def query(self, what: str, arguments: dict[str, Any]) -> Key:
         if self.ended or self._leaving:

@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from antiphon.core.effects import (
+    Append,
     Broadcast,
     Dial,
+    Discard,
     Emit,
     HangUp,
     Notify,
@@ -34,6 +36,7 @@ from antiphon.daemon.pipes import Pipes
 from antiphon.daemon.secure.outcome import Opened, Refusal, Reply
 from antiphon.daemon.secure.plain import Plain
 from antiphon.daemon.secure.seal import Seal
+from antiphon.daemon.store import Store
 from antiphon.protocol.node import Node
 from antiphon.wire.client import Query
 from antiphon.wire.packet import Tag, fault_at_sight
@@ -55,8 +58,12 @@ class Driver:
         seal: Seal | Plain,
         hear: Hear,
         answer: Callable[[str, Query], Any],
+        store: Store | None = None,
     ) -> None:
         self.node = node
+        self.store = store
+        """Where there are groups that are kept."""
+
         self.datagrams = datagrams
         self.seal = seal
         self.drops: Counter[str] = Counter()
@@ -98,6 +105,8 @@ class Driver:
             Dial: self._dial,
             HangUp: self._hang_up,
         }
+        if store is not None:
+            self._perform |= {Append: store.append, Discard: store.discard}
 
     def listen(self, listener: socket.socket) -> None:
         self._listeners[listener.fileno()] = listener
@@ -121,7 +130,8 @@ class Driver:
     def turn(self, latest: Instant) -> None:
         """Wait for something, until `latest` at most, and do what is to be done."""
         now = clock()
-        until = now if self.pipes.waiting else min(self.node.deadline(), latest)
+        unheard = self.store is not None and self.store.answers
+        until = now if self.pipes.waiting or unheard else min(self.node.deadline(), latest)
         # Rounded up: epoll counts milliseconds, and too early is a turn for nothing.
         events = self._epoll.poll(max(0, until - now + 999) // 1_000 / 1_000)
         self._note_stall(until)
@@ -136,6 +146,8 @@ class Driver:
                 self.pipes.handle(file, mask)
         for word in self.pipes.news():
             self.step(word)
+        if self.store is not None:
+            self._hear_store(self.store)
         now = clock()
         if now >= self.node.deadline():
             self.step(WAKEUP)
@@ -163,6 +175,8 @@ class Driver:
         self.clients.close()
         self.pipes.close()
         self.datagrams.close()
+        if self.store is not None:
+            self.store.close()
         self._epoll.close()
 
     # The node.
@@ -198,6 +212,12 @@ class Driver:
 
     def _hang_up(self, effect: HangUp) -> None:
         self.pipes.hang_up(effect.to)
+
+    def _hear_store(self, store: Store) -> None:
+        """What came meanwhile goes to the files in one piece; so once in a turn."""
+        answers, store.answers = store.answers, []
+        for answer in answers:
+            self.step(answer)
 
     # Packets.
 

@@ -37,11 +37,13 @@ from antiphon.daemon.listeners import (
     tls_context,
 )
 from antiphon.daemon.log import Log
+from antiphon.daemon.logs import Logs
 from antiphon.daemon.multicast import Reach
 from antiphon.daemon.queries import Queries
 from antiphon.daemon.secure.keyfile import read_keys
 from antiphon.daemon.secure.plain import Plain
 from antiphon.daemon.secure.seal import Seal
+from antiphon.daemon.store import Store
 from antiphon.protocol.node import Node
 from antiphon.protocol.presets import NodeSettings
 from antiphon.records.writer import SegmentWriter
@@ -87,8 +89,13 @@ class Daemon:
     def _make_driver(self) -> Driver:
         entry, config = self.entry, self.config
         datagrams = _open_datagrams(entry, config)
-        node = Node(self.me, self._node_settings(config), Random(secrets.randbits(64)))
-        driver = Driver(node, entry.name, datagrams, self.seal, self._hear, self.queries.answer)
+        store = _open_store(config, entry.name)
+        settings = self._node_settings(config)
+        found = [] if store is None else list(store.found(settings.level == Level.ALL))
+        node = Node(self.me, settings, Random(secrets.randbits(64)), stored=found)
+        driver = Driver(
+            node, entry.name, datagrams, self.seal, self._hear, self.queries.answer, store
+        )
         if config.is_reached_by_tcp(entry):
             driver.pipes.listen(_open_pipes(entry))
         for listener in _open_listeners(entry, config.clients.unix_mode):
@@ -98,6 +105,7 @@ class Daemon:
             driver.reach = Reach(config.cluster_hash(), self.me)
         driver.clients.native.named = self.queries.named
         self.queries.driver = driver
+        self.queries.logs = Logs(node, store)
         self.queries.stop = self.stop
         self.queries.reload = self.reload
         self._apply(driver, config)
@@ -310,6 +318,15 @@ def _seal(config: Config, me: Member) -> Seal | Plain:
 def _open_log(config: Config) -> Log:
     log = config.log
     return Log(log.file, log.format, log.level, log.max_bytes, log.max_age)
+
+
+def _open_store(config: Config, name: str) -> Store | None:
+    """Only where something is kept: nobody else needs a folder."""
+    if not config.retain:
+        return None
+    store = Store(Path(config.store.directory) / name)
+    store.prepare()
+    return store
 
 
 def _address(entry: DaemonEntry) -> SocketAddress:

@@ -14,6 +14,7 @@ from antiphon.core.ids import DaemonId, SessionId
 from antiphon.daemon.clock import clock
 from antiphon.daemon.driver import Driver
 from antiphon.daemon.far import leaders_told, links_told
+from antiphon.daemon.logs import Logs
 from antiphon.wire.client import Query
 from antiphon.wire.packet import WIRE_VERSION
 
@@ -27,6 +28,7 @@ class Queries:
         self.names: Mapping[DaemonId, str] = {}
         self.sites: Mapping[DaemonId, str] = {}
         self.driver: Driver | None = None
+        self.logs: Logs | None = None
         self.stop: Callable[[], None] = _impossible
         self.reload: Callable[[], list[str]] = _nothing_new
         self.records: Callable[[], dict[str, Any]] = dict
@@ -42,6 +44,8 @@ class Queries:
         }
 
     def answer(self, who: str, query: Query) -> Any:
+        if self.logs is not None and query.what in self.logs.kinds:
+            return self.logs.answer(who, query.what, query.arguments)
         kind = self._kinds.get(query.what)
         if kind is None:
             known = ", ".join(self._kinds)

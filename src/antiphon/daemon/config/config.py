@@ -35,7 +35,9 @@ from antiphon.daemon.config.declaration import (
     Network,
     Overlay,
     Records,
+    RetainEntry,
     Spread,
+    Store,
 )
 from antiphon.daemon.config.dials import KEYS
 from antiphon.daemon.config.findings import ConfigFindings, Finding
@@ -71,6 +73,10 @@ class Config:
     spread: Spread
     access: tuple[AccessEntry, ...]
     """In the order of the file: the first that matches decides."""
+
+    store: Store
+    retain: tuple[RetainEntry, ...]
+    """In the order of the file, too."""
 
     timeouts: Mapping[str, int | None]
     tuning: Mapping[str, int | None]
@@ -123,7 +129,8 @@ class Config:
     def cluster_hash(self, wire_version: int = WIRE_VERSION) -> int:
         """Of what all must share and nothing else: the rest may differ while a reload goes
         around. Each wire version has its own, so that a daemon can speak two of them."""
-        shared = (str(wire_version), self.cluster.name, self.daemons[0].site)
+        kept = (entry.group for entry in self.retain)
+        shared = (str(wire_version), self.cluster.name, self.daemons[0].site, *kept)
         return _hash("\0".join(shared), b"cluster")
 
     def effective_toml(self) -> str:
@@ -203,6 +210,9 @@ def _made(
     records = tables["records"]
     if records and records["directory"] == BY_DEFAULT:
         records["directory"] = str(places.state / name / "records")
+    store = tables["store"]
+    if store and store["directory"] == BY_DEFAULT:
+        store["directory"] = str(places.state / name / "store")
     for row in lists["edge"]:
         if row is not None:
             row["hop"] = {key: row.pop(key) for key in KEYS["hop"]}
@@ -237,6 +247,7 @@ def _check(notes: Notes, found: dict[str, Any], files: bool) -> None:
         check_edges(notes, names, found["overlay"], edges)
     if not notes.broken_in(TABLES_OF_SETTINGS):
         sound = {"daemons": tuple(one for _, one in daemons), "access": (), "edges": ()}
+        sound["retain"] = ()
         check_settings(notes, Config(**found | sound), edges)
 
 

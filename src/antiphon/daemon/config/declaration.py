@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from antiphon.core.ids import DaemonId
+from antiphon.core.keeping import KEEP_BYTES
 from antiphon.core.machine import SECOND
 from antiphon.core.trace import Level
 from antiphon.daemon.config.addresses import LOOPBACK, Address
@@ -209,6 +210,26 @@ class Records:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    directory: str = key(TEXT, BY_DEFAULT, is_path=True, restart=True)
+    """What must outlive a daemon is here, each daemon's in a folder of its name: the logs of kept
+    groups. If not said, `CLUSTER/store` in the state directory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetainEntry:
+    group: str = key(PATTERN, restart=True)
+    """A group, or a pattern such as `orders.*`. The same at all daemons: those that keep other
+    groups are another cluster."""
+
+    max_bytes: int = key(SIZE, KEEP_BYTES, restart=True)
+    """Of one group at one daemon; the oldest messages are deleted."""
+
+    max_age: int = key(TIME, WEEK_US, restart=True)
+    """Older messages are deleted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Log:
     format: str = key(choice("text", "json"), "text")
     """For people, or one JSON object a line."""
@@ -281,6 +302,7 @@ TABLES: dict[str, type[Any]] = {
     "overlay": Overlay,
     "limits": Limits,
     "records": Records,
+    "store": Store,
     "log": Log,
     "clients": Clients,
     "spread": Spread,
@@ -289,6 +311,7 @@ LISTS: dict[str, type[Any]] = {
     "daemon": DaemonEntry,
     "edge": EdgeEntry,
     "access": AccessEntry,
+    "retain": RetainEntry,
 }
 """Tables that may be there several times."""
 

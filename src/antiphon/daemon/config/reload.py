@@ -28,6 +28,8 @@ def restart_needed(old: Config, new: Config, me: str) -> tuple[str, ...]:
         found.append("daemon.site")
     if old.edges != new.edges:
         found.append("edge")
+    if old.retain != new.retain:
+        found.append("retain")
     for table, keys in KEYS.items():
         one, other = getattr(old, table), getattr(new, table)
         found += [f"{table}.{name}" for name in keys if one[name] != other[name]]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from antiphon.core.errors import ConfigError
+from antiphon.core.keeping import KeepRule, RetainSettings
 from antiphon.core.trace import Level
 from antiphon.daemon.config.dials import DIALS, HOP, MEMBERSHIP, NODE, PRESETS, STREAM, TCP
 from antiphon.daemon.config.findings import Path
@@ -48,8 +49,15 @@ def build_settings(config: "Config", cluster: int) -> NodeSettings:
     daemons = tuple(sorted(daemon.id for daemon in config.daemons))
     level = Level(config.records.level)
     edges = edge_settings(config.site_names, config.overlay, config.edges, settings)
+    kept = (KeepRule(one.group, one.max_bytes, one.max_age) for one in config.retain)
     return replace(
-        settings, cluster=cluster, daemons=daemons, sites=config.sites, edges=edges, level=level
+        settings,
+        cluster=cluster,
+        daemons=daemons,
+        sites=config.sites,
+        edges=edges,
+        level=level,
+        retain=RetainSettings(tuple(kept)),
     )
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 ORDER = [
     *("cluster", "daemon", "network", "overlay", "hop", "tcp", "edge", "limits", "records"),
-    *("log", "clients", "spread", "access", "timeouts", "tuning"),
+    *("store", "retain", "log", "clients", "spread", "access", "timeouts", "tuning"),
 ]
 FIELDS = {"daemon": "daemons", "edge": "edges"}
 """Where the name of a table is not that of the field."""

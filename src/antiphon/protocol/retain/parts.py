@@ -62,6 +62,18 @@ class Part:
         """Where to read on to meet this sequence."""
         return self.places[bisect_right(self.sequences, sequence) - 1]
 
+    def span(self, first: int, last: int, size: int) -> tuple[int, int, int]:
+        """From where to where to read to meet these sequences, at remembered places, about so
+        many bytes; and the sequence that comes then."""
+        start = bisect_right(self.sequences, first) - 1
+        at = self.places[start]
+        for sequence, end in zip(
+            self.sequences[start + 1 :], self.places[start + 1 :], strict=True
+        ):
+            if sequence > last or end - at >= size:
+                return at, end, sequence
+        return at, self.size, self.last + 1
+
 
 class Stored:
     """What one file holds."""

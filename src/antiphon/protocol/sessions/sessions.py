@@ -89,6 +89,9 @@ class Sessions:
         self._settings = settings
         self._access = Access(settings.rules)
 
+    def may_join(self, who: str, group: GroupName) -> bool:
+        return self._access.may_join(who, group)
+
     def deadline(self) -> Instant:
         return NEVER
 
