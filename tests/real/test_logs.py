@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -56,10 +57,14 @@ def read(address: str, group: str, after: Offset = ORIGIN) -> list[tuple[Offset,
         return [(one.offset, one.payload) for one in session.log(group).messages(after)]
 
 
+def has_rows(address: str, group: str, rows: int) -> bool:
+    return len(read(address, group)) >= rows
+
+
 def await_rows(cluster: LocalCluster, group: str, rows: int) -> None:
     for daemon in cluster.daemons:
         if daemon.alive:
-            until(lambda at=daemon.address: len(read(at, group)) >= rows)  # type: ignore[misc]  # bound now
+            until(partial(has_rows, daemon.address, group, rows))
 
 
 def test_all_daemons_give_the_same(cluster: LocalCluster) -> None:
@@ -184,7 +189,7 @@ def test_through_a_crash_a_split_and_a_merge(tmp_path: Path) -> None:
         await_rows(cluster, "kept.a", 1)
         start = read(one.address, "kept.a")[-1][0]
         cluster.kill("three")
-        until(lambda: members(one.address) == 2)
+        until(partial(has_members, one.address, 2))
         say(one.address, b"without three")
         cluster.start(["three"])
         cluster.await_merge()
@@ -226,9 +231,9 @@ def say(address: str, text: bytes) -> None:
         assert session.receive(timeout=20) is not None
 
 
-def members(address: str) -> int:
+def has_members(address: str, count: int) -> bool:
     with blocking.connect(address) as session:
-        return len(session.query("status")["members"])
+        return len(session.query("status")["members"]) == count
 
 
 def await_rows_after(address: str, after: Offset, expected: list[bytes]) -> None:
@@ -243,7 +248,7 @@ def cut(cluster: LocalCluster, *sides: list[str]) -> None:
             session.query("partition", **({} if side is None else {"with": side}))
     for names in sides:
         for name in names:
-            until(lambda at=name, n=len(names): members(cluster.daemon(at).address) == n)  # type: ignore[misc]  # bound now
+            until(partial(has_members, cluster.daemon(name).address, len(names)))
 
 
 def test_a_store_that_cannot_be_is_a_finding(tmp_path: Path) -> None:
