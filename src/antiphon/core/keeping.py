@@ -8,6 +8,7 @@ from antiphon.core.ids import GroupName
 from antiphon.core.machine import SECOND
 
 KEEP_BYTES = 256 * 1024 * 1024
+KEEP_BYTES_MIN = 8 * 1024
 PART_BYTES_MAX = 16 * 1024 * 1024
 
 
@@ -35,7 +36,7 @@ class RetainSettings:
 
     def __post_init__(self) -> None:
         for rule in self.rules:
-            if rule.max_bytes < 8 * 1024:
+            if rule.max_bytes < KEEP_BYTES_MIN:
                 raise ConfigError("max_bytes", f"{rule.group}: less than 8 KiB", "keep more")
 
     def rule_of(self, group: GroupName) -> KeepRule | None:

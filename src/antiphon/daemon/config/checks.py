@@ -6,8 +6,15 @@ import stat
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from antiphon.core.keeping import KEEP_BYTES_MIN
 from antiphon.daemon.config.addresses import Address
-from antiphon.daemon.config.declaration import Clients, Cluster, DaemonEntry, Network
+from antiphon.daemon.config.declaration import (
+    Clients,
+    Cluster,
+    DaemonEntry,
+    Network,
+    RetainEntry,
+)
 from antiphon.daemon.config.findings import Path, spelled
 from antiphon.daemon.config.reading import Notes
 from antiphon.wire.control import MEMBERS_MAX
@@ -53,6 +60,13 @@ def check_multicast(notes: Notes, network: Network | None, daemons: Daemons) -> 
     if network is not None and network.multicast and len({one.site for _, one in daemons}) > 1:
         what = "there are several sites"
         notes.add(("network", "multicast"), what, "remove it, or put all daemons in one site")
+
+
+def check_retain(notes: Notes, entries: Sequence[tuple[int, RetainEntry]]) -> None:
+    for place, entry in entries:
+        if entry.max_bytes < KEEP_BYTES_MIN:
+            what = f"{entry.max_bytes} bytes are less than {KEEP_BYTES_MIN >> 10} KiB"
+            notes.add(("retain", place, "max_bytes"), what, "keep more")
 
 
 def check_encryption(notes: Notes, cluster: Cluster, daemons: Daemons) -> None:

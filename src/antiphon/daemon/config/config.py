@@ -20,6 +20,7 @@ from antiphon.daemon.config.checks import (
     check_encryption,
     check_files,
     check_multicast,
+    check_retain,
 )
 from antiphon.daemon.config.declaration import (
     BY_DEFAULT,
@@ -234,6 +235,7 @@ def _check(notes: Notes, found: dict[str, Any], files: bool) -> None:
     if daemons:
         check_daemons(notes, daemons)
         check_multicast(notes, found["network"], daemons)
+    check_retain(notes, _usable(found["retain"]))
     if daemons and cluster is not None:
         check_encryption(notes, cluster, daemons)
     if clients is not None:

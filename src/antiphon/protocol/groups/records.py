@@ -111,7 +111,7 @@ class GroupRecords:
         bundle: Bundle,
         body: Body,
         mine: list[tuple[str, ...]],
-        skipped: int,
+        skipped: int = 0,
     ) -> list[Emit]:
         rows = self.messages(Kind.HAND, now, bundle, body, mine)[skipped:]
         for row in rows:

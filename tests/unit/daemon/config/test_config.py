@@ -50,6 +50,7 @@ def test_a_small_file_has_sensible_defaults() -> None:
     assert [*map(str, one.clients), *map(str, two.clients)] == ["127.0.0.1:4803", "127.0.0.1:4804"]
     assert one.socket == "/run/antiphon/lab.one.sock"
     assert config.records.directory == "/var/lib/antiphon/lab/records"
+    assert config.store.directory == "/var/lib/antiphon/lab/store"
     assert config.packet_bytes == 8900
     assert not config.encrypted
     settings = config.node_settings("one")
@@ -334,7 +335,11 @@ def test_a_reload_takes_what_it_can() -> None:
     ("text", "keys"),
     [
         (SMALL + "[records]\nlevel = 'off'\n", {"records.level"}),
-        (SMALL.replace("lab", "lob"), {"cluster.name", "daemon.socket", "records.directory"}),
+        (
+            SMALL.replace("lab", "lob"),
+            {"cluster.name", "daemon.socket", "records.directory", "store.directory"},
+        ),
+        (SMALL + "[[retain]]\ngroup = 'kept'\n", {"retain"}),
         (SMALL.replace("4813", "4999"), {"daemon.address"}),
         (SMALL.replace('"one"', '"uno"'), {"daemon"}),
         (SMALL + "[timeouts]\ntoken_loss = 400\n", {"timeouts.token_loss"}),
@@ -386,3 +391,18 @@ def test_odd_values_are_findings_and_nothing_worse(
     text += "\n".join(f"{key} = {value}" for key, value in inner)
     config, found = examine(text, "odd", Path(), PLACES)
     assert config is None and all(finding.line for finding in found)
+
+
+def test_daemons_that_keep_other_groups_are_another_cluster() -> None:
+    kept = read(SMALL + "[[retain]]\ngroup = 'orders.*'\nmax_bytes = '1MiB'\nmax_age = '2h'\n")
+    assert kept.cluster_hash() != read(SMALL).cluster_hash()
+    larger = read(SMALL + "[[retain]]\ngroup = 'orders.*'\nmax_bytes = '9MiB'\n")
+    assert kept.cluster_hash() == larger.cluster_hash(), "how much each keeps is its own business"
+    rule = kept.node_settings("one").retain.rule_of("orders.eu")
+    assert rule is not None and (rule.max_bytes, rule.max_age_us) == (1 << 20, 7_200_000_000)
+    assert kept.node_settings("one").retain.rule_of("others") is None
+
+
+def test_too_little_to_keep_is_a_finding() -> None:
+    found = findings(SMALL + "[[retain]]\ngroup = 'orders.*'\nmax_bytes = '1KiB'\n")
+    assert "retain" in found[0] and "8 KiB" in found[0]
