@@ -173,27 +173,35 @@ class Abroad:
         return others + self._delivery.own.bytes
 
     @property
+    def room_packets(self) -> int:
+        """So many packets may leave now."""
+        room = max(0, min(self.room_bytes, self._window.burst_bytes()))
+        return 1 + room // self._settings.packet_bytes
+
+    @property
     def room_bytes(self) -> int:
         """So much more may be stamped here: within the window of our stream, and within the
         common one."""
         own = self._window.bytes - self._delivery.own.bytes
         return min(own, self._settings.far_bytes_max - self._unstable)
 
-    def delay_us(self) -> Instant:
-        """The fuller the common window, the longer."""
+    def pause_us(self, packets: int) -> Instant:
+        """After so many: by the rate of the ways; and the fuller the common window, the
+        longer."""
         settings = self._settings
         low, high = settings.far_bytes_low, settings.far_bytes_max
-        return adaptive_delay(self._unstable, low, high, settings.delay_us_max)
+        delay_us = adaptive_delay(self._unstable, low, high, settings.delay_us_max)
+        return max(delay_us, self._window.pause_us(packets * settings.packet_bytes))
 
     def is_pressed(self) -> bool:
         """A stream may soon be held up by its window."""
         others = [report.unstable for report in self._reports.values()]
         return max(self._delivery.own.bytes, *others, 0) >= self._settings.far_bytes_min // 2
 
-    def note_own(self, now: Instant) -> None:
-        """Something of ours was stamped, or became stable."""
+    def note_own(self, now: Instant, held_up: bool = False) -> None:
+        """Something of ours was stamped, or became stable; or had to wait."""
         own = self._delivery.own
-        self._window.note(now, own.total_bytes, own.total_bytes - own.bytes)
+        self._window.note(now, own.total_bytes, own.total_bytes - own.bytes, held_up)
 
     def look(self, now: Instant) -> list[Word]:
         """Is somebody late, or something missing for too long?"""

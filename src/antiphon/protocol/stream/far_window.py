@@ -7,7 +7,7 @@ delay; but from stamping to stability, over all ways at once.
 from collections import deque
 from typing import NamedTuple
 
-from antiphon.core.machine import SECOND, Instant
+from antiphon.core.machine import MILLISECOND, SECOND, Instant
 from antiphon.protocol.stream.settings import StreamSettings
 
 GAIN = 2
@@ -17,6 +17,16 @@ LEAST_LIFE_US = 10 * SECOND
 
 LOW_TIDE = 4
 """Meanwhile the window is smaller by this: what queues must be gone."""
+
+
+PACE = 1.25
+"""Of the rate: so fast a stream leaves while there is a queue. A burst would overflow it."""
+
+PACE_US = 10 * MILLISECOND
+"""So much of it may leave at once."""
+
+PACE_BYTES_MAX = 1_500_000
+"""Above so much in a second, a packet in a millisecond, no pace is kept."""
 
 
 class Round(NamedTuple):
@@ -38,11 +48,14 @@ class FarWindow:
         self.bytes = self._least_bytes // LOW_TIDE
         self._stamped = 0
         self._round: Round | None = None
-        self._was_full = False
+        self._was_held_up = False
         """In this round: its rate is that of the ways, not that of the clients."""
 
         self._rates: deque[int] = deque(maxlen=ROUNDS_REMEMBERED)
         """Bytes per second."""
+
+        self._pace_bytes = 0
+        """A second; 0: it does not matter, for nothing queued."""
 
         self._least_us = 0
         """Of the rounds."""
@@ -51,29 +64,45 @@ class FarWindow:
         self._is_low = True
         """The least time is looked for."""
 
-    def note(self, now: Instant, stamped: int, stable: int) -> None:
-        """So many bytes were ever stamped in this segment, and so many of these are stable."""
+    def note(self, now: Instant, stamped: int, stable: int, held_up: bool) -> None:
+        """So many bytes were ever stamped in this segment, and so many of these are stable.
+        `held_up`: there is more, and it was not let through."""
         if self._round is not None and stable >= self._round.upto:
             self._end(now, self._round, stable)
             self._round = None  # the next begins with what the new window lets through
         elif self._round is None and stamped > max(self._stamped, stable):
             self._round = Round(now, stamped, stable)
-            self._was_full = False
+            self._was_held_up = False
         self._stamped = stamped
-        if 8 * (stamped - stable) >= 7 * self.bytes:
-            self._was_full = True
+        self._was_held_up |= held_up
 
     def _end(self, now: Instant, ended: Round, stable: int) -> None:
         took_us = max(1, now - ended.began)
         rate = (stable - ended.stable) * SECOND // took_us
-        if self._was_full or rate > max(self._rates, default=0):
-            self._rates.append(rate)
+        best = max(self._rates, default=0)
+        was_low = self._is_low
+        if not best or not was_low and (self._was_held_up or rate > best):
+            self._rates.append(rate)  # at low tide a round is too short to count bundles
         if self._renew_least(now, took_us):
             self._rates = deque([rate], ROUNDS_REMEMBERED)
-        full = GAIN * max(self._rates, default=0) * (self._least_us + self._tell_us) // SECOND
+        best = max(self._rates, default=0)
+        empty_us = self._least_us + self._tell_us
+        queues = self._was_held_up and 2 * took_us > 3 * empty_us
+        paces = queues or was_low and self._pace_bytes > 0
+        self._pace_bytes = int(PACE * best) if paces and best < PACE_BYTES_MAX else 0
+        full = GAIN * best * empty_us // SECOND
         self.bytes = max(self._least_bytes, min(full, self._most_bytes))
         if self._is_low:
             self.bytes //= LOW_TIDE
+
+    def burst_bytes(self) -> int:
+        """May leave at once."""
+        pace = self._pace_bytes
+        return min(self.bytes, pace * PACE_US // SECOND) if pace else self.bytes
+
+    def pause_us(self, sent_bytes: int) -> Instant:
+        """After so much has left."""
+        return sent_bytes * SECOND // self._pace_bytes if self._pace_bytes else 0
 
     def _renew_least(self, now: Instant, took_us: int) -> bool:
         """Are rates from before this round out of date?"""
@@ -86,5 +115,5 @@ class FarWindow:
             self._least_at = now
         elif now - self._least_at > LEAST_LIFE_US:
             self._is_low = True
-            return self._was_full  # a quarter of what was may be a queue on what is
+            return self._was_held_up  # a quarter of what was may be a queue on what is
         return False

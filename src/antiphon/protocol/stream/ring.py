@@ -413,21 +413,21 @@ class Ring:
         if self.settled and now >= self._next_send_at:
             room = self._room(token, 0) - repeated - len(packets)
             if self.abroad is not None:
-                room = min(room, 1 + max(0, self.abroad.room_bytes) // self._settings.packet_bytes)
+                room = min(room, self.abroad.room_packets)
             if room > 0:
                 filled = self._outbox.fill(room, self._may, self.stamping)
                 packets += self._send(now, token, filled, effects)
         if packets:
-            self._next_send_at = now + self._delay(token)
+            self._next_send_at = now + self._delay(token, len(packets))
         return packets
 
-    def _delay(self, token: Token) -> Instant:
+    def _delay(self, token: Token, sent: int) -> Instant:
         """The fuller the window of the ring, or that of all segments, the longer."""
         settings = self._settings
         used = token.link_sequence - self._link_aru.value
         low, high = settings.window_packets_low, settings.window_packets_max
         near = adaptive_delay(used, low, high, settings.delay_us_max)
-        return near if self.abroad is None else max(near, self.abroad.delay_us())
+        return near if self.abroad is None else max(near, self.abroad.pause_us(sent))
 
     def _room(self, token: Token, reserve: int) -> int:
         return allowance(
@@ -556,7 +556,8 @@ class Ring:
         self._window.release(self._link_aru.value)
         self.delivery.release()
         if self.abroad is not None:
-            self.abroad.note_own(now)
+            more = self._outbox.waiting(self.settled, self.stamping.may)
+            self.abroad.note_own(now, more)
 
     # Rest, life and trouble.
 

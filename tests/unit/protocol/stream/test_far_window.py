@@ -27,6 +27,7 @@ class Way:
         self.now: Instant = 0
         self.stamped = self.crossed = self.stable = 0
         self.owed = 0.0
+        self._free_at: Instant = 0
         self._history: list[tuple[Instant, int]] = []
         self.most = 0
 
@@ -41,15 +42,19 @@ class Way:
         self.now += STEP_US
         room = max(0, self.window.bytes - (self.stamped - self.stable))
         self.owed += self.load * STEP_US / SECOND
-        wish = int(self.owed) if self.load else room
-        self.stamped += min(room, wish)
-        self.owed -= min(room, wish)
+        wish = int(self.owed) if self.load else room + 1
+        burst = min(room, self.window.burst_bytes()) if self.now >= self._free_at else 0
+        sent = min(burst, wish)
+        self._free_at = max(self._free_at, self.now + self.window.pause_us(sent))
+        self.stamped += sent
+        if self.load:
+            self.owed -= sent
         self.crossed = min(self.stamped, self.crossed + self.rate * STEP_US // SECOND)
         self._history.append((self.now, self.crossed))
         if self.now % self.tell_us == 0:
             while self._history and self._history[0][0] <= self.now - self.delay_us:
                 self.stable = self._history.pop(0)[1]
-        self.window.note(self.now, self.stamped, self.stable)
+        self.window.note(self.now, self.stamped, self.stable, sent < wish)
         self.most = max(self.most, self.stamped - self.stable)
 
 
@@ -108,6 +113,16 @@ def test_a_longer_way_is_found_though_a_short_one_was_known() -> None:
     assert way.run(30 * SECOND) >= 0.9 * 4_000_000
 
 
+def test_what_queues_anyway_leaves_at_an_even_pace() -> None:
+    way = Way(rate=80_000, delay_us=150 * MILLISECOND)
+    way.run(30 * SECOND)
+    assert 0 < way.window.burst_bytes() <= 80_000 // 50
+    assert way.window.pause_us(1_000) >= 1_000 * SECOND // 120_000
+    way.load = 10_000
+    way.run(10 * SECOND)
+    assert way.window.pause_us(1_000) == 0, "and at once, if nothing queues"
+
+
 def test_a_small_load_says_nothing_of_the_ways() -> None:
     way = Way(rate=2_000_000, delay_us=100 * MILLISECOND)
     way.run(10 * SECOND)
@@ -127,21 +142,26 @@ def test_a_window_is_never_above_the_common_one() -> None:
 
 @given(
     st.lists(
-        st.tuples(st.integers(0, 3_000_000), st.integers(0, 200_000), st.integers(0, 200_000)),
+        st.tuples(
+            st.integers(0, 3_000_000),
+            st.integers(0, 200_000),
+            st.integers(0, 200_000),
+            st.booleans(),
+        ),
         max_size=60,
     ),
     st.integers(1024, 100_000),
 )
 def test_whatever_happens_something_may_be_stamped_and_not_too_much(
-    steps: list[tuple[int, int, int]], least: int
+    steps: list[tuple[int, int, int, bool]], least: int
 ) -> None:
     """It is never zero: nobody waits for ever for a window in which nothing is."""
     settings = replace(SETTINGS, far_bytes_min=least)
     window = FarWindow(settings)
     now = stamped = stable = 0
-    for us, more, held in steps:
+    for us, more, held, held_up in steps:
         now += us
         stamped += more
         stable = min(stamped, stable + held)
-        window.note(now, stamped, stable)
+        window.note(now, stamped, stable, held_up)
         assert least // 4 <= window.bytes <= settings.far_bytes_max
