@@ -30,6 +30,7 @@ from antiphon.sim.swarm import (
     draw_workload,
 )
 from antiphon.sim.trial import NodeVariant, Trial
+from antiphon.sim.workload import WorkloadSettings
 
 SITES = (2, 3, 4, 5, 6, 7, 8)
 SITE_WEIGHTS = (22, 34, 20, 12, 6, 3, 3)
@@ -150,7 +151,7 @@ def draw_sites(seed: int) -> Trial:
         wan=_draw_wan(stage),
         sessions=SESSIONS,
         network=_draw_network(rng, near_us_min, NEAR_US_MAX, NEAR_LOSS_MAX),
-        workload=draw_workload(rng, stage),
+        workload=_with_fewer_replies(draw_workload(rng, stage), stage),
         steps=_in_order(
             *draw_steps(stage, episodes, MANY_SITES, _draw_beginning(stage)),
             *snaps,
@@ -161,6 +162,13 @@ def draw_sites(seed: int) -> Trial:
         disk=draw_disk(seed),
     )
     return Trial(script, draw_kept(seed, variant))
+
+
+def _with_fewer_replies(workload: WorkloadSettings, stage: Stage) -> WorkloadSettings:
+    """A message has about one reply however many receive it: else a few large groups answer
+    each other until the run has no room for anything else."""
+    most = round(workload.groups / (stage.daemons * SESSIONS), 3)
+    return replace(workload, replies=min(workload.replies, most))
 
 
 def _in_order(*steps: Step) -> tuple[Step, ...]:
