@@ -55,12 +55,9 @@ from antiphon.wire.control import (
 from antiphon.wire.crossing import (
     Parcel,
     Report,
-    StreamReport,
     pack_parcel,
     pack_report,
-    pack_reports,
     read_object,
-    read_reports,
 )
 from antiphon.wire.link import (
     NOTHING_HEARD,
@@ -71,6 +68,7 @@ from antiphon.wire.link import (
     read_link_packet,
 )
 from antiphon.wire.packet import HEADER_BYTES, Envelope, Tag, open_header, pack_config
+from antiphon.wire.reports import StreamReport, pack_reports, read_reports
 from antiphon.wire.retained import KeptState
 from antiphon.wire.ring import (
     CONTROL,
@@ -315,8 +313,7 @@ LINK_ACK = LinkAck(70_000, 300, 0xFFFFFFFF, 900, 1 << 40, ((1, 2), (300, 4)))
 FIRST_ACK = LinkAck(0, 1, 0, NOTHING_HEARD, 0)
 LINK_OBJECTS = [LinkObject(299, 0, b"first"), LinkObject(300, 2, b"sent three times")]
 
-REPORTED = pack_reports((REPORT,))
-RING_REPORTS = RingPacket(*ME, CONFIG, 70_000, 506, REPORTS, ME, 0, [], PACKET_OVERHEAD, REPORTED)
+RING_REPORTS = RingPacket(*ME, CONFIG, 70_000, 506, REPORTS, ME, 0, [], PACKET_OVERHEAD, (REPORT,))
 EXAMPLES = (
     control("hurry", Hurry(CONFIG)),
     control("hello", HELLO),

@@ -25,17 +25,19 @@ def judge_configurations(reading: Reading, findings: Findings) -> None:
 def _agreement_on_configurations(reading: Reading, findings: Findings) -> None:
     """D5: one id, one member list; who installs it is in it, and installs it once."""
     for config, stays in reading.installs.items():
-        first = stays[0]
+        first, name = stays[0], config_name(config)
+        agreed = frozenset(first.members)
         for stay in stays:
-            daemon, members = stay.daemon, _listed(stay.members)
-            name = config_name(config)
+            daemon = stay.daemon
             if stay.members != first.members:
                 told = (
-                    f"{daemon} installs {name} as {members}, but {first.daemon} at "
+                    f"{daemon} installs {name} as {_listed(stay.members)}, but {first.daemon} at "
                     f"{reading.time(first.position)} as {_listed(first.members)}"
                 )
                 findings.add("D5", daemon, stay.position, told)
-            if daemon.member not in stay.members:
+            inside = agreed if stay.members == first.members else stay.members
+            if daemon.member not in inside:
+                members = _listed(stay.members)
                 told = f"{daemon} installs {name} of {members}, where it is no member"
                 findings.add("D5", daemon, stay.position, told)
             if daemon.within[config] is not stay:
@@ -49,15 +51,16 @@ def _agreement_on_views(reading: Reading, findings: Findings) -> None:
     for (group, view), stays in reading.views.items():
         first = stays[0]
         for stay in stays:
-            session, members = stay.session, _listed(stay.members)
+            session = stay.session
             name = f"{view_name(view)} of {group!r}"
             if stay.members != first.members:
                 told = (
-                    f"{session} installs {name} as {members}, but {first.session} at "
+                    f"{session} installs {name} as {_listed(stay.members)}, but {first.session} at "
                     f"{reading.time(first.position)} as {_listed(first.members)}"
                 )
                 findings.add("D5", session, stay.position, told)
             if session.id not in stay.members:
+                members = _listed(stay.members)
                 told = f"{session} installs {name} of {members}, where it is no member"
                 findings.add("D5", session, stay.position, told)
             if session.within[group, view] is not stay:
@@ -110,11 +113,15 @@ def _comrades(
     for stay in stays:
         by_base.setdefault(stay.base, set()).add(stay.daemon.member)
     installers = {stay.daemon.member for stay in stays}
+    wrong: set[Member] = set()
+    asked: tuple[object, ...] = ()
     for stay in stays:
         old = stay.previous
         if stay.base == NO_CONFIG or old is None or old.comrades is None:
             continue
-        wrong = (installers & set(old.comrades)) ^ by_base[stay.base]
+        if asked != (stay.base, old.comrades):  # mostly all come together
+            asked = (stay.base, old.comrades)
+            wrong = (installers & set(old.comrades)) ^ by_base[stay.base]
         for other in stays if wrong else ():
             if other.daemon.member in wrong:
                 named = "was" if other.daemon.member in old.comrades else "was not"

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from antiphon.check.findings import Findings, and_more
 from antiphon.check.history import Daemon, Session, ViewStay, config_name, view_name
 from antiphon.check.reading import Place, Reading
-from antiphon.core.ids import ConfigId, GroupName
+from antiphon.core.ids import ConfigId, GroupName, Member
 from antiphon.core.service import Service
 
 Stable = dict[ConfigId, list[Daemon]]
@@ -30,18 +30,20 @@ def _one_configuration(reading: Reading, findings: Findings) -> None:
         return
     end = reading.time(reading.end)
     rest = reading.quiet + (end - reading.quiet) // 2
+    reached: tuple[Member, ...] = ()
+    ends: dict[ConfigId | None, Member] = {}
     for record in reading.reaches:
-        reached = tuple(sorted(record.members))
+        if reached != record.members:  # mostly all are to reach each other
+            reached = tuple(sorted(record.members))
+            ends = _ends(reading, reached)
         here = reading.life(record)
         if here is None or not here.up:
             continue
         mine = here.stay
-        if tuple(sorted(mine.members)) != reached:
+        if mine.members != reached and tuple(sorted(mine.members)) != reached:
             told = f"{here} ends in {config_name(mine.config)} of {_listed(mine.members)}"
             findings.add("P1", here, reading.end, f"{told}, but reaches {_listed(reached)}")
-        for member in reached:
-            other = reading.daemons.get(member)
-            theirs = None if other is None else other.stay.config
+        for theirs, member in ends.items():
             if theirs != mine.config:
                 told = (
                     f"{here} ends in {config_name(mine.config)}, and daemon {member.daemon}/"
@@ -54,6 +56,15 @@ def _one_configuration(reading: Reading, findings: Findings) -> None:
                 f"though all is quiet since {reading.quiet} and the run ends at {end}"
             )
             findings.add("P1", here, mine.position, told)
+
+
+def _ends(reading: Reading, members: tuple[Member, ...]) -> dict[ConfigId | None, Member]:
+    """Where they are in the end, each place with one of those who are there."""
+    found: dict[ConfigId | None, Member] = {}
+    for member in members:
+        daemon = reading.daemons.get(member)
+        found.setdefault(None if daemon is None else daemon.stay.config, member)
+    return found
 
 
 def _stable(reading: Reading) -> Stable:

@@ -116,11 +116,12 @@ def _holes_at_daemon(
     last one has no hole, none has.
     """
     delivered = stay.daemon.delivered | stay.daemon.spared
-    comrades = reading.sent_by(stay.comrades or ())
     last_regular, last = _last_of(stay.events)
-    holes = befores.get(last_regular, 0) & ~delivered
-    holes |= befores.get(last, 0) & comrades & ~delivered
-    if holes:
+    regular = befores.get(last_regular, 0) & ~delivered
+    lacking = befores.get(last, 0) & ~delivered
+    if regular or lacking:
+        comrades = reading.sent_by(stay.comrades or ())
+        holes = regular | lacking & comrades
         for position, record, run in stay.events:
             allowed = comrades if record.transitional else -1
             for piece in run.pieces:

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from antiphon.core.effects import (
     Appended,
@@ -61,7 +61,7 @@ from antiphon.core.effects import (
     Word,
 )
 from antiphon.core.errors import DecodeError
-from antiphon.core.ids import DaemonId, GroupName, Member
+from antiphon.core.ids import DaemonId, GroupName, Incarnation, Member
 from antiphon.core.machine import NEVER, WAKEUP, Instant, Machine, Wakeup
 from antiphon.core.trace import Kind, Record
 from antiphon.protocol.chunks import Chunks, cut
@@ -82,15 +82,23 @@ from antiphon.wire.control import Chunk, PacketMessage, Relayed, read_control
 from antiphon.wire.heard import Heard, HeardLink, HeardPacket, HeardToken
 from antiphon.wire.link import read_link_packet
 from antiphon.wire.packet import HEADER_BYTES, TAG_AT, Envelope, Tag, open_header
-from antiphon.wire.ring import read_ring_packet, read_token
+from antiphon.wire.ring import RingPacket, read_ring_packet, read_token
 
 STEPS_MAX = 1_000_000
 """More steps for one event is a bug, not a hang."""
 
 Waiting = deque[tuple[Machine, Any]]
 
-ReadControl = Callable[[int, bytes], PacketMessage]
-"""Messages are never changed once they are read: a simulator may read each only once."""
+
+class Readers(NamedTuple):
+    """Of packets that many hear. What is read is never changed: a simulator may read each only
+    once for all who hear it."""
+
+    control: Callable[[int, bytes], PacketMessage] = read_control
+    ring: Callable[[bytes, DaemonId, Incarnation], RingPacket] = read_ring_packet
+
+
+READERS = Readers()
 
 KEY_MARK = "/"
 """What a profile stores it stores under its own name: `profile/key`."""
@@ -127,7 +135,7 @@ class Node:
         settings: NodeSettings,
         rng: Random,
         profiles: Mapping[str, Machine] | None = None,
-        read: ReadControl = read_control,
+        read: Readers = READERS,
         stored: Sequence[Stored] = (),
     ) -> None:
         self.me = me
@@ -255,7 +263,7 @@ class Node:
         return tag, Member(daemon, incarnation)
 
     def _open_relayed(self, packet: bytes) -> Relayed:
-        relayed = self._read(Tag.RELAYED, packet)
+        relayed = self._read.control(Tag.RELAYED, packet)
         assert isinstance(relayed, Relayed)
         if relayed.route[0] != self.me.daemon or not self._daemons.issuperset(relayed.route):
             raise DecodeError("bad_route", str(relayed.route))
@@ -263,7 +271,7 @@ class Node:
 
     def _open_chunk(self, sender: Member, packet: bytes) -> bytes | None:
         """The packet it belongs to, once all of it is here."""
-        chunk = self._read(Tag.CHUNK, packet)
+        chunk = self._read.control(Tag.CHUNK, packet)
         assert isinstance(chunk, Chunk)
         whole = self._chunks.add(sender, chunk)
         if whole is None:
@@ -282,9 +290,9 @@ class Node:
         if tag == Tag.LOOSE:
             return self.stream, Arrived(sender, packet[HEADER_BYTES:])
         if tag == Tag.DATA:
-            ring_packet = read_ring_packet(packet, *sender)
+            ring_packet = self._read.ring(packet, *sender)
             return self.stream, HeardPacket(ring_packet, packet)
-        heard = Heard(sender, self._read(tag, packet))
+        heard = Heard(sender, self._read.control(tag, packet))
         return (self.stream if tag in STREAM_TAGS else self.membership), heard
 
     def _refused(self, now: Instant, error: DecodeError) -> Word:

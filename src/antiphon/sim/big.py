@@ -21,13 +21,14 @@ from antiphon.core.machine import MILLISECOND, SECOND
 from antiphon.core.service import Service
 from antiphon.protocol.groups.groups import State as GroupsState
 from antiphon.protocol.membership.membership import State
-from antiphon.protocol.node import Node
+from antiphon.protocol.node import Node, Readers
 from antiphon.protocol.presets import SIMULATION, NodeSettings
 from antiphon.protocol.stream.settings import StreamSettings
 from antiphon.sim.meter import Meter
 from antiphon.sim.session import App, Listener, News, Session
 from antiphon.sim.world import World
 from antiphon.wire.control import read_control
+from antiphon.wire.ring import read_ring_packet
 
 GROUP = "news"
 SENDERS = 10
@@ -42,7 +43,7 @@ IDLE_US = 2 * SECOND
 PATIENCE_US = 60 * SECOND
 """A chapter that needs longer has failed."""
 
-READ_ONCE = 1 << 15
+READ_ONCE = 1 << 14
 """Packets that are read once for all who hear them."""
 
 
@@ -86,13 +87,15 @@ class BigRun:
             for first in range(1, count + 1, daemons)
         )
         settings = _settings(self.places)
-        read = lru_cache(maxsize=READ_ONCE)(read_control)
-        self._forget_read = read.cache_clear
+        self._read = Readers(
+            lru_cache(maxsize=READ_ONCE)(read_control),
+            lru_cache(maxsize=READ_ONCE)(read_ring_packet),
+        )
         self._nodes: dict[DaemonId, Node] = {}
         self._readers: dict[DaemonId, Reader] = {}
 
         def make_node(member: Member, rng: Random) -> Node:
-            node = self._nodes[member.daemon] = Node(member, settings, rng, read=read)
+            node = self._nodes[member.daemon] = Node(member, settings, rng, read=self._read)
             return node
 
         self.world = World(
@@ -116,7 +119,6 @@ class BigRun:
         for name, begin, ended in self._story():
             chapter = self._tell(name, begin, ended)
             yield chapter
-            self._forget_read()
             if not chapter.ended:
                 return
         yield self._tell("quiet", self.world.quiet, self._wait(IDLE_US))

@@ -36,6 +36,8 @@ def big(sites: int, daemons: int, seed: int, as_json: bool) -> None:
     for chapter in run.chapters():
         chapters.append(chapter)
         click.echo(line(*row(chapter, sites)))
+        if chapter.configurations:
+            gc.collect()  # what belonged to the configurations before
     violations = run.violations()
     for bug in run.world.bugs:
         click.echo(f"daemon {bug.node} at {bug.time}: {bug.trace}")

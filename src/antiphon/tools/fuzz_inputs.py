@@ -44,6 +44,7 @@ from antiphon.wire.packet import (
     Tag,
     open_header,
 )
+from antiphon.wire.reports import pack_reports
 from antiphon.wire.ring import (
     CONTROL,
     LAST,
@@ -144,7 +145,7 @@ def _inputs_of(packet: bytes) -> Iterator[tuple[str, bytes]]:
         yield "ring packet", packet
         opened = read_ring_packet(packet, sender, incarnation)
         if opened.origin == REPORTS:
-            yield "reports", opened.reports
+            yield "reports", pack_reports(opened.reports)
         for piece in opened.pieces:
             if piece.flags & LAST and not piece.index:
                 yield _input_of(piece)

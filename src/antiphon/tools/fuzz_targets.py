@@ -14,14 +14,7 @@ from antiphon.wire.control import (
     read_group_change,
     read_intent,
 )
-from antiphon.wire.crossing import (
-    Report,
-    pack_parcel,
-    pack_report,
-    pack_reports,
-    read_object,
-    read_reports,
-)
+from antiphon.wire.crossing import Report, pack_parcel, pack_report, read_object
 from antiphon.wire.link import pack_link_packet, read_link_packet
 from antiphon.wire.packet import (
     HEADER,
@@ -32,6 +25,7 @@ from antiphon.wire.packet import (
     open_header,
     pack_config,
 )
+from antiphon.wire.reports import pack_reports, read_reports
 from antiphon.wire.ring import (
     OWN,
     REPORTS,

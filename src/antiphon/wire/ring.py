@@ -7,6 +7,7 @@ of other segments say of their streams. Packet and token are canonical: a packet
 spelling only, and everything else is refused.
 """
 
+from functools import lru_cache
 from itertools import pairwise
 from struct import Struct
 from typing import Annotated, NamedTuple
@@ -19,6 +20,7 @@ from antiphon.core.ids import ConfigId, Counter, DaemonId, Incarnation, Member, 
 from antiphon.core.positions import stamp_of
 from antiphon.core.service import Service
 from antiphon.wire.packet import CONFIG, CONFIG_BYTES, HEADER_BYTES
+from antiphon.wire.reports import SEGMENTS_MAX, StreamReport, pack_reports, read_reports
 
 PACKET_HEAD = Struct(">QQHB")  # token sequence of its visit; link sequence or 0; origin; mask
 ORIGIN = Struct(">QQ")  # a daemon of another segment
@@ -45,8 +47,6 @@ OWN = 0
 
 REPORTS = 0xFFFF
 """No pieces: a leader tells its ring what leaders say of their streams."""
-
-SEGMENTS_MAX = 256
 
 REGULAR_TOKEN = 0
 REQUESTS_MAX = 64
@@ -110,8 +110,8 @@ class RingPacket(msgspec.Struct, gc=False):
     start: int
     """Where the pieces begin in the packet."""
 
-    reports: bytes = b""
-    """In their place: what leaders say of their streams (crossing.py)."""
+    reports: tuple[StreamReport, ...] = ()
+    """In their place: what leaders say of their streams."""
 
 
 class Token(msgspec.Struct, gc=False):
@@ -204,10 +204,14 @@ def pack_foreign_packet(
 
 
 def pack_reports_packet(
-    head: bytes, config: bytes, token_sequence: int, link_sequence: int, reports: bytes
+    head: bytes,
+    config: bytes,
+    token_sequence: int,
+    link_sequence: int,
+    reports: tuple[StreamReport, ...],
 ) -> bytes:
     fixed = PACKET_HEAD.pack(token_sequence, link_sequence, REPORTS, 0)
-    return b"".join([head, config, fixed, reports])
+    return b"".join([head, config, fixed, pack_reports(reports)])
 
 
 def pack_mask(mask: int) -> bytes:
@@ -248,7 +252,7 @@ def read_ring_packet(packet: bytes, sender: DaemonId, incarnation: Incarnation) 
         mask,
         pieces,
         at,
-        packet[at:] if origin == REPORTS else b"",
+        read_reports(packet[at:]) if origin == REPORTS else (),
     )
 
 
@@ -362,7 +366,13 @@ def pack_token(head: bytes, config: bytes, token: Token) -> bytes:
     if not token.requests and not token.heads:
         return head + config + fixed
     requests = [REQUEST.pack(*run) for run in token.requests]
-    return b"".join([head, config, fixed, *requests, *map(HEAD.pack, token.heads)])
+    heads = _heads(len(token.heads)).pack(*token.heads)
+    return b"".join([head, config, fixed, *requests, heads])
+
+
+@lru_cache(maxsize=8)
+def _heads(segments: int) -> Struct:
+    return Struct(f">{segments}Q")
 
 
 TOKEN_BYTES = HEADER_BYTES + CONFIG_BYTES + TOKEN_HEAD.size
@@ -383,7 +393,7 @@ def read_token(packet: bytes) -> tuple[ConfigId, Token]:
     if count:
         token.requests = tuple(REQUEST.iter_unpack(packet[TOKEN_BYTES:end]))
     if segments:
-        token.heads = tuple(sequence for (sequence,) in HEAD.iter_unpack(packet[end:]))
+        token.heads = _heads(segments).unpack_from(packet, end)
     _check_token(token)
     return config, token
 
@@ -395,7 +405,7 @@ def _check_token(token: Token) -> None:
         raise DecodeError("bad_field", "token: site ARU or sequence beyond the site stamp")
     if stamp_of(token.last_change) > token.site_stamp:
         raise DecodeError("bad_field", "token: group change beyond the site stamp")
-    if any(head > token.site_sequence for head in token.heads):
+    if token.heads and max(token.heads) > token.site_sequence:
         raise DecodeError("bad_field", "token: a head beyond the site sequence")
     floor = 0
     for first, last in token.requests:

@@ -117,6 +117,9 @@ class Groups:
         self._records = GroupRecords(me, self._view_of)
         self._configuration = Configuration(NO_CONFIG, ())
         self._sessions: dict[int, LocalSession] = {}
+        self._own: dict[SessionId, LocalSession] = {}
+        """The same, by their ids."""
+
         self._private: dict[GroupName, int] = {}
         self._routes: dict[Table, Route] = {}
         self.state = State.SETTLED
@@ -168,13 +171,14 @@ class Groups:
 
     def _open(self, opened: Opened) -> list[Word]:
         id = SessionId(self._me.daemon, self._me.incarnation, opened.session)
-        self._sessions[opened.session] = LocalSession(id, opened)
+        self._sessions[opened.session] = self._own[id] = LocalSession(id, opened)
         self._private[private_group(opened.name, self._me.daemon)] = opened.session
         self._routes.clear()
         return []
 
     def _end(self, now: Instant, number: int) -> list[Word]:
         session = self._sessions.pop(number)
+        del self._own[session.id]
         del self._private[private_group(session.name, self._me.daemon)]
         self._routes.clear()
         return self._submit_change(now, session, EndSession(number), tuple(session.asked))
@@ -267,13 +271,13 @@ class Groups:
         after = self._directory.join(session, name, group, view)
         if after is None:
             return []
-        stayed = tuple(one for one in after.sessions() if one != session)
         moved = (((session, name),),)
         effects: list[Word] = []
         for local in self._local(after):
-            new = before is None or local.id == session
-            old = None if before is None or new else before.view
-            together = (session,) if new else stayed
+            old: ViewId | None = None
+            together: tuple[SessionId, ...] = (session,)
+            if before is not None and local.id != session:
+                old, together = before.view, before.sessions()
             effects += self._tell_view(now, local, group, after, old, together, Cause.JOIN, moved)
         effects += self._signal_if_torn(now, group, after)
         return effects + self._tell_daemons(group, after)
@@ -292,14 +296,14 @@ class Groups:
         if before is None or after is None:
             return []
         effects: list[Word] = []
-        if session.number in self._sessions and session == self._sessions[session.number].id:
+        if session in self._own:
             effects.append(Tell(session.number, Left(group)))
             effects.append(
                 self._records.about_view(Kind.LEFT, now, session.number, group, before.view)
             )
-        stayed = after.sessions()
         moved = (((session, before.members[session]),),)
         for local in self._local(after):
+            stayed = after.sessions()
             effects += self._tell_view(now, local, group, after, before.view, stayed, cause, moved)
         effects += self._signal_if_torn(now, group, after)
         return effects + self._tell_daemons(group, after)
@@ -310,8 +314,9 @@ class Groups:
             return []
         effects: list[Word] = []
         for name, group, last_views in self._directory.merge(self._exchange.sessions, view):
-            moved = _sets(group, last_views)
-            for local in self._local(group):
+            local_ones = self._local(group)
+            moved = _sets(group, last_views) if local_ones else ()
+            for local in local_ones:
                 old = last_views[local.id]
                 together = tuple(one for one in group.sessions() if last_views[one] == old)
                 effects += self._tell_view(
@@ -473,9 +478,8 @@ class Groups:
         effects: list[Word] = [self._records.install(now, installed)]
         config = installed.configuration.id
         for name, group, old in self._directory.cut(config, installed.base, installed.together):
-            stayed = group.sessions()
-            moved = (group.labelled(),)
             for local in self._local(group):
+                stayed, moved = group.sessions(), (group.labelled(),)
                 effects += self._tell_view(
                     now, local, name, group, old, stayed, Cause.NETWORK, moved
                 )
@@ -506,12 +510,8 @@ class Groups:
 
     def _local(self, group: Group) -> list[LocalSession]:
         """Members of the group that are clients of this daemon."""
-        me = self._me
-        return [
-            self._sessions[session.number]
-            for session in group.sessions()
-            if session[:2] == me and session.number in self._sessions
-        ]
+        common = group.members.keys() & self._own.keys()  # as many steps as the fewer has
+        return [self._own[session] for session in sorted(common)]
 
     def _view_of(self, name: GroupName) -> ViewId | None:
         group = self._directory.groups.get(name)

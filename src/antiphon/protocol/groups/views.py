@@ -68,7 +68,7 @@ class Group:
 
     def daemons(self) -> tuple[DaemonId, ...]:
         """Where its members are."""
-        return tuple(dict.fromkeys(session.daemon for session in self.sessions()))
+        return tuple(dict.fromkeys([session.daemon for session in self.members]))
 
     def loses(self, coming: Set[Member]) -> bool:
         """Has it sessions of daemons that do not come along?"""

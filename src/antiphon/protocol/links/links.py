@@ -25,8 +25,9 @@ from antiphon.core.effects import (
     Word,
 )
 from antiphon.core.ids import DaemonId, Member
-from antiphon.core.machine import NEVER, Instant, Wakeup
+from antiphon.core.machine import Instant, Wakeup
 from antiphon.core.trace import Kind, Record
+from antiphon.protocol.links.deadlines import Deadlines
 from antiphon.protocol.links.edges import Edges
 from antiphon.protocol.links.hop import Hop
 from antiphon.protocol.links.memory import Memory
@@ -61,8 +62,11 @@ class Links:
         self._past: dict[DaemonId, Counter[str]] = {}
         """What links that have ended have done, by peer."""
 
+        self._deadlines = Deadlines()
+        """Asked after every step of the node, and there are as many links as sites."""
+
     def deadline(self) -> Instant:
-        return min([link.deadline() for link in self._links.values()], default=NEVER)
+        return self._deadlines.first(self._links)
 
     def skip(self, gap: Instant) -> None:
         """The process stood still for so long."""
@@ -80,8 +84,9 @@ class Links:
             case HeardLink(packet):
                 return self._hear(now, packet)
             case Wakeup():
-                due = [link for link in self._links.values() if link.deadline() <= now]
-                return [effect for link in due for effect in self._after(link, link.wake(now))]
+                due = self._deadlines.due(now, self._links)
+                woken = [self._links[peer] for peer in due]
+                return [effect for link in woken for effect in self._after(link, link.wake(now))]
             case Neighbours(birth, peers):
                 return self._begin(now, birth, peers)
             case PipeUp() | PipeDown() | PipeRoom():
@@ -94,12 +99,13 @@ class Links:
         self._birth = birth
         self._past = self.figures()
         self._links = {}
+        self._deadlines.clear()
         effects: list[Word] = []
         for peer in peers:
             link = self._link_to(now, peer)
             self._links[peer.daemon] = link
             if isinstance(link, Tube):
-                effects += link.begin(now)
+                effects += self._after(link, link.begin(now))
         for pipe in self._pipes.values():
             if pipe.in_use and pipe.peer not in self._links:
                 effects.append(pipe.hang_up())
@@ -128,12 +134,12 @@ class Links:
         tube = link if isinstance(link, Tube) else None
         if isinstance(event, PipeUp):
             pipe.came_up(event.peer, event.room)
-            return tube.pipe_up(now) if tube else []
+            return self._after(tube, tube.pipe_up(now)) if tube else []
         if isinstance(event, PipeDown):
             pipe.went_down()
-            return tube.pipe_down(now) if tube else []
+            return self._after(tube, tube.pipe_down(now)) if tube else []
         pipe.room = event.room
-        return tube.pipe_room(now) if tube else []
+        return self._after(tube, tube.pipe_room(now)) if tube else []
 
     def _forward(self, now: Instant, to: DaemonId, data: bytes, reliable: bool) -> list[Word]:
         link = self._links.get(to)
@@ -156,8 +162,9 @@ class Links:
     def _after(self, link: Hop | Tube, effects: list[Word]) -> list[Word]:
         """A dead link is told once, and heard of no more. Nobody waits for room: the common
         window of all segments bounds what is on its way."""
+        peer = link.link.peer.daemon
+        self._deadlines.note(peer, link.deadline())
         if any(isinstance(effect, LinkDead) for effect in effects):
-            peer = link.link.peer.daemon
             self._past[peer] = self.figures()[peer]
             del self._links[peer]
         return effects

@@ -21,6 +21,7 @@ Timers   HELLO        say Hello again
          REPEAT       repeat my last message of the attempt; REPEAT_FAR: between leaders
          ATTEMPT      no progress in the attempt
          EXPIRE       somebody's silence or penalty ends
+         LOOK         Hellos have come since I looked, just before
 After    docs/protocols/membership.md: parties by Hello, holdings exchanged before anything is
          delivered. Nothing is ever rolled back. docs/protocols/wide-area.md: leaders find each
          other (federation.py), the lowest of them coordinates, and each passes on to its party
@@ -62,7 +63,7 @@ from antiphon.protocol.membership.outlook import LeaderWord, Outlook
 from antiphon.protocol.membership.routes import Routes
 from antiphon.protocol.membership.settings import MembershipSettings
 from antiphon.protocol.membership.settling import SETTLE, Settling
-from antiphon.protocol.membership.site import HELLO
+from antiphon.protocol.membership.site import HELLO, LOOK
 from antiphon.protocol.membership.states import NO_TROUBLE, GatherReason, State
 from antiphon.protocol.membership.wish import Parts
 from antiphon.wire.control import (
@@ -193,7 +194,7 @@ class Membership:
     def _hear_attempt(self, now: Instant, sender: Member, message: PacketMessage) -> list[Word]:
         match message:
             case Propose():
-                return self._hear_propose(now, sender, message)
+                return self._catch_up(now) + self._hear_propose(now, sender, message)
             case Digest() if message.party or self._chair is None:
                 return self._hear_digest(now, sender, message)
             case Commit(config):
@@ -224,7 +225,7 @@ class Membership:
             self._site.hello_by(now + self._settings.hello_us)
         if not self._timers.running(EXPIRE):
             self._timers.set(EXPIRE, now + self._site.peers.hear_us)
-        return effects + self._judge(now) if news else effects
+        return effects + self._judge(now) if news and self._site.may_look(now) else effects
 
     def _hear_leader(self, now: Instant, sender: Member, told: LeaderWord) -> list[Word]:
         """Of another segment."""
@@ -260,6 +261,10 @@ class Membership:
             self._settling.renew(now, wish, wait)
         return effects
 
+    def _catch_up(self, now: Instant) -> list[Word]:
+        """What has come is seen before anything is said or accepted."""
+        return self._judge(now) if self._timers.running(LOOK) else []
+
     @property
     def _coordinating(self) -> bool:
         """An attempt of mine is under way."""
@@ -272,12 +277,11 @@ class Membership:
 
     def _late(self, now: Instant) -> bool:
         """Other leaders may still have to install what I have."""
-        grace = self._settings.attempt_far_us
-        return self._routes is not None and now < self._installed_at + grace
+        return self._routes is not None and now < self._installed_at + self._settings.attempt_far_us
 
     def _say_hello(self, now: Instant) -> Word:
-        operational = self.state == State.OPERATIONAL
-        return self._site.say_hello(now, self.installed, operational, self._trouble, self.ids.epoch)
+        runs = self.state == State.OPERATIONAL
+        return self._site.say_hello(now, self.installed, runs, self._trouble, self.ids.epoch)
 
     # Trouble.
 
@@ -305,15 +309,17 @@ class Membership:
         if self.state == State.OPERATIONAL:
             self._site.peers.forget_ring()
             self._gather_since = now
-        self._trouble = trouble
-        self._attempt = None
-        self._chair = None
-        self._site.pace.changed_at = now
-        for timer in (ATTEMPT, REPEAT, REPEAT_FAR):
-            self._timers.clear(timer)
+        self._end_attempt(now, trouble)
         effects = [self._emit_trouble(now), *self._enter(now, State.GATHER, trouble.reason)]
         self._site.hello_by(now)
         return effects + self._judge(now)
+
+    def _end_attempt(self, now: Instant, trouble: Trouble) -> None:
+        self._trouble = trouble
+        self._attempt = self._chair = None
+        self._site.pace.changed_at = now
+        for timer in (ATTEMPT, REPEAT, REPEAT_FAR):
+            self._timers.clear(timer)
 
     def _abandon(self, now: Instant, reason: GatherReason) -> list[Word]:
         """The coordinator gives its attempt up."""
@@ -468,15 +474,9 @@ class Membership:
         self.installed = configuration
         self._late_sites = ()
         self._installed_at = now
-        self._attempt = None
-        self._chair = None
-        self._trouble = NO_TROUBLE
+        self._end_attempt(now, NO_TROUBLE)
         self._settling.failures = 0
-        self._site.pace.changed_at = now
         self._site.penalties.forgive_strikes()
-        self._timers.clear(ATTEMPT)
-        self._timers.clear(REPEAT)
-        self._timers.clear(REPEAT_FAR)
         ring = Configuration(configuration.id, configuration.segment_of(self._me))
         self._site.peers.trust_ring(now, ring, self._me)
         self._site.hello_by(now)
@@ -492,9 +492,9 @@ class Membership:
             effects += self._judge(now)
         for name in self._timers.due(now):
             if name == HELLO:
-                effects.append(self._say_hello(now))
-            elif name == SETTLE:
-                effects += self._judge(now, settled=True)
+                effects += [*self._catch_up(now), self._say_hello(now)]
+            elif name in (LOOK, SETTLE):
+                effects += self._judge(now, settled=name == SETTLE)
             elif name == REPEAT:
                 effects += self._repeat(now)
             elif name == REPEAT_FAR:

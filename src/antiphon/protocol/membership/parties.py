@@ -6,6 +6,8 @@ cliques, and each keeps its own.
 """
 
 from collections.abc import Mapping
+from functools import reduce
+from operator import and_
 
 from antiphon.core.ids import DaemonId, Member
 from antiphon.wire.control import Hello
@@ -18,32 +20,37 @@ class Hearing:
     """Whom each member hears, as a mask: worked out once for a Hello, quickly compared."""
 
     def __init__(self) -> None:
-        self._bits: dict[Member, int] = {}
+        self.bits: dict[Member, int] = {}
+        """Of everybody who said a Hello, and whom they hear."""
+
         self._masks: dict[Member, tuple[Hello, int]] = {}
 
     def bit(self, member: Member) -> int:
-        bit = self._bits.get(member)
+        bit = self.bits.get(member)
         if bit is None:
-            bit = self._bits[member] = 1 << len(self._bits)
+            bit = self.bits[member] = 1 << len(self.bits)
         return bit
 
     def masks(self, hellos: Mapping[Member, Hello]) -> dict[Member, int]:
-        if len(self._bits) > 2 * len(hellos) + BITS_SPARE:
-            self._bits.clear()
+        if len(self.bits) > 2 * len(hellos) + BITS_SPARE:
+            self.bits.clear()
             self._masks.clear()
         found = {}
+        masks = self._masks
         for member, hello in hellos.items():
-            known = self._masks.get(member)
+            known = masks.get(member)
             if known is None or known[0] is not hello:
-                known = self._masks[member] = (hello, self._mask(hello))
+                self.bit(member)
+                known = masks[member] = (hello, self._mask(hello))
             found[member] = known[1]
         return found
 
     def _mask(self, hello: Hello) -> int:
-        mask = 0
-        for member in hello.heard:
-            mask |= self.bit(member)
-        return mask
+        """Each member is heard once."""
+        try:
+            return sum(map(self.bits.__getitem__, hello.heard))
+        except KeyError:  # nearly never: somebody whom nobody has heard so far
+            return sum(map(self.bit, hello.heard))
 
 
 class Picture:
@@ -69,10 +76,15 @@ class Picture:
 
     def _clique(self, hearing: Hearing, masks: dict[Member, int]) -> tuple[Member, ...]:
         """Greedy by id: everybody who hears all those chosen before, and is heard by them."""
+        bits = hearing.bits
+        everybody = sum([bits[member] for member in self.mutual])
+        hears = [masks[member] | bits[member] for member in self.mutual]
+        if reduce(and_, hears, everybody) == everybody:
+            return tuple(sorted([*self.mutual, self._me]))
         chosen: list[Member] = []
         chosen_bits, heard_by_all = 0, -1
         for member in self.mutual:
-            bit, mask = hearing.bit(member), masks[member]
+            bit, mask = bits[member], masks[member]
             if heard_by_all & bit and not chosen_bits & ~mask:
                 chosen.append(member)
                 chosen_bits |= bit

@@ -17,6 +17,10 @@ class MembershipSettings:
     hello_gap_us: int = 5 * MILLISECOND
     """A change is told at once, but never faster than this."""
 
+    look_gap_us: int = 2 * MILLISECOND
+    """All of a site say Hello at the same time, and each Hello may change who goes with whom:
+    it is worked out at once, but never faster than this."""
+
     hear_us: int = 650 * MILLISECOND
     """A stranger not heard for so long is gone. Three slow Hellos."""
 

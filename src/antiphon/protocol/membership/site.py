@@ -12,6 +12,7 @@ from antiphon.wire.control import Hello, pack_control
 from antiphon.wire.packet import Envelope
 
 HELLO = "hello"
+LOOK = "look"
 
 
 class Site:
@@ -27,6 +28,7 @@ class Site:
         self.pace = Pace(settings)
         self._hearing = Hearing()
         self.picture = Picture(me, {}, self._hearing)
+        self._looked_at: Instant | None = None
 
     @property
     def leading(self) -> bool:
@@ -47,8 +49,18 @@ class Site:
             if not self.penalties.excludes(now, accused):
                 self.penalties.punish(now, accused)
 
+    def may_look(self, now: Instant) -> bool:
+        """At once, but never faster than the gap; else soon, with all that came meanwhile."""
+        if self._looked_at is None or now >= self._looked_at + self._settings.look_gap_us:
+            return True
+        if not self._timers.running(LOOK):
+            self._timers.set(LOOK, self._looked_at + self._settings.look_gap_us)
+        return False
+
     def draw(self, now: Instant) -> dict[Member, Hello]:
         """The picture anew, and from what it was drawn."""
+        self._timers.clear(LOOK)
+        self._looked_at = now
         hellos = self.counted(now)
         before = self.picture.shape
         self.picture = Picture(self._me, hellos, self._hearing)

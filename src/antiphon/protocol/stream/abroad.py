@@ -18,7 +18,8 @@ from antiphon.protocol.stream.gateway import Gateway
 from antiphon.protocol.stream.lookout import Lookout
 from antiphon.protocol.stream.settings import StreamSettings
 from antiphon.protocol.stream.token import adaptive_delay
-from antiphon.wire.crossing import Parcel, StreamReport, read_reports
+from antiphon.wire.crossing import Parcel
+from antiphon.wire.reports import StreamReport
 from antiphon.wire.ring import (
     REPORTS,
     ForeignPieces,
@@ -57,16 +58,34 @@ class Abroad:
         self._assembly = Assembly()
         self._reports: dict[int, StreamReport] = {}
 
+        # What they say together, kept up with each: it is asked for more often.
+        self.floor = 0
+        """The highest stamp that a leader has told of."""
+
+        self.floor_wanted = 0
+        """Up to this stamp somebody waits for floors."""
+
+        self.held_wanted = 0
+        """Up to this stamp somebody waits until all hold."""
+
+        self._others_unstable = 0
+        """Bytes that others have under way."""
+
+        self._pressed = 0
+        """So many of them may soon be held up by their windows."""
+
+        self.held = 0
+        """Up to this stamp every other segment holds what is for it."""
+
+        self._at_held = len(self._segments) - 1
+        """So many are known to hold no more than that."""
+
     # What comes.
 
     def hear_packet(self, now: Instant, packet: RingPacket) -> str | list[Word]:
         """On the ring, from our leader."""
         if packet.origin == REPORTS:
-            try:
-                reports = read_reports(packet.reports)
-            except DecodeError as error:
-                return error.reason
-            for report in reports:
+            for report in packet.reports:
                 if not self._fault_of(report):
                     self._learn(report)
             return []
@@ -122,9 +141,29 @@ class Abroad:
         return "old_report" if known is not None and known.number >= report.number else ""
 
     def _learn(self, report: StreamReport) -> None:
+        before = self._reports.get(report.segment)
         self._reports[report.segment] = report
         head = report.heads[self._mine]
         self._delivery.learn(report.segment, report.count, report.floor, head)
+        self.floor = max(self.floor, report.floor)
+        self.floor_wanted = max(self.floor_wanted, report.floor_wanted)
+        self.held_wanted = max(self.held_wanted, report.held_wanted)
+        if before is not None:
+            self._others_unstable -= before.unstable
+            self._pressed -= self._presses(before.unstable)
+        self._others_unstable += report.unstable
+        self._pressed += self._presses(report.unstable)
+        if (0 if before is None else before.held) <= self.held < report.held:
+            self._at_held -= 1
+            if not self._at_held:
+                self._renew_held()
+
+    def _renew_held(self) -> None:
+        """The last of those who held no more holds more."""
+        held = [report.held for report in self._reports.values()]
+        held += [0] * (len(self._segments) - 1 - len(held))
+        self.held = min(held)
+        self._at_held = held.count(self.held)
 
     def _take_pieces(
         self, now: Instant, segment: int, author: Member, pieces: list[Piece], reliable: bool
@@ -140,37 +179,12 @@ class Abroad:
                 return "bad_stamp"
         return effects
 
-    # What is known.
-
-    @property
-    def floor(self) -> int:
-        """The highest stamp that a leader has told of."""
-        return max([report.floor for report in self._reports.values()], default=0)
-
-    @property
-    def held(self) -> int:
-        """Up to this stamp every other segment holds what is for it."""
-        if len(self._reports) < len(self._segments) - 1:
-            return 0
-        return min(report.held for report in self._reports.values())
-
-    @property
-    def floor_wanted(self) -> int:
-        """Up to this stamp somebody waits for floors."""
-        return max([report.floor_wanted for report in self._reports.values()], default=0)
-
-    @property
-    def held_wanted(self) -> int:
-        """Up to this stamp somebody waits until all hold."""
-        return max([report.held_wanted for report in self._reports.values()], default=0)
-
     # How much may be under way.
 
     @property
     def _unstable(self) -> int:
         """In the streams of all."""
-        others = sum(report.unstable for report in self._reports.values())
-        return others + self._delivery.own.bytes
+        return self._others_unstable + self._delivery.own.bytes
 
     @property
     def room_packets(self) -> int:
@@ -195,8 +209,10 @@ class Abroad:
 
     def is_pressed(self) -> bool:
         """A stream may soon be held up by its window."""
-        others = [report.unstable for report in self._reports.values()]
-        return max(self._delivery.own.bytes, *others, 0) >= self._settings.far_bytes_min // 2
+        return bool(self._pressed) or self._presses(self._delivery.own.bytes)
+
+    def _presses(self, unstable: int) -> bool:
+        return unstable >= self._settings.far_bytes_min // 2
 
     def note_own(self, now: Instant, held_up: bool = False) -> None:
         """Something of ours was stamped, or became stable; or had to wait."""

@@ -14,7 +14,12 @@ early services may run ahead of it under their own rule:
 
 Nothing runs ahead of a group change before it (`after_change`): a view lies at the same
 place among all messages (D4, D7).
+
+A daemon hears of every stream all the time, and there are as many as sites: nothing here looks
+at all of them for one bundle or one report.
 """
+
+from heapq import heappop, heappush
 
 from antiphon.core.bundle import Bundle
 from antiphon.core.positions import stamp_of
@@ -34,6 +39,18 @@ class Delivery:
         self._mine = mine
         self.line = 0
         """All that is for us with a lower or equal stamp is here."""
+
+        self._at_line = segments
+        """So many streams are known up to there and no further."""
+
+        self._heads: list[tuple[int, int]] = []
+        """Stamp and number of each stream with something ready; a heap."""
+
+        self._holding: dict[int, Source] = {}
+        """Streams of which something is held."""
+
+        self._releasing = False
+        """Something may have become one to forget."""
 
         self.stable = 0
         """Up to this stamp everybody holds what is for it."""
@@ -62,21 +79,34 @@ class Delivery:
         if any(segment >= len(self.sources) for segment, _ in bundle.early_pasts):
             return False
         way = bundle.way_to(self._mine)
+        stamp, was_ready = source.stamp, bool(source.ready)
         if not source.add(bundle, None if way is None else way[0]):
             return False
+        self._holding[source.index] = source
+        self._releasing |= bundle.stamp <= self.stable
+        if source.ready and not was_ready:
+            heappush(self._heads, (source.ready[0].stamp, source.index))
         if way is not None and bundle.service not in ORDERED:
             self._waiting[bundle.position] = bundle
-        self._renew_line()
+        self._renew_line(stamp, source.stamp)
         return True
 
     def learn(self, segment: int, count: int, floor: int, head: int) -> None:
         """What a segment's leader says of its stream."""
-        self.sources[segment].learn(count, floor, head)
-        self._renew_line()
+        source = self.sources[segment]
+        stamp = source.stamp
+        source.learn(count, floor, head)
+        self._renew_line(stamp, source.stamp)
 
-    def _renew_line(self) -> None:
-        sources = self.sources
-        self.line = sources[0].stamp if len(sources) == 1 else min(one.stamp for one in sources)
+    def _renew_line(self, before: int, after: int) -> None:
+        """One stream is known up to a later stamp: the line moves when it was the last there."""
+        if before != self.line or after == before:
+            return
+        self._at_line -= 1
+        if not self._at_line:
+            stamps = [source.stamp for source in self.sources]
+            self.line = min(stamps)
+            self._at_line = stamps.count(self.line)
 
     def take(self) -> list[Bundle]:
         """Everything that may be delivered now, in order of delivery."""
@@ -87,13 +117,9 @@ class Delivery:
 
     def _next(self) -> Source | None:
         """Whose turn it is; None while something with a lower stamp may come."""
-        if len(self.sources) == 1:
-            return self.own if self.own.ready else None
-        best = None
-        for source in self.sources:
-            if source.ready and (best is None or source.ready[0].stamp < best.ready[0].stamp):
-                best = source
-        return best if best is not None and best.ready[0].stamp <= self.line else None
+        if self._heads and self._heads[0][0] <= self.line:
+            return self.sources[self._heads[0][1]]
+        return None
 
     def _advance(self, taken: list[Bundle]) -> bool:
         moved = False
@@ -106,9 +132,12 @@ class Delivery:
             else:
                 self._deliver(bundle, taken)
             source.ready.popleft()
+            heappop(self._heads)
+            if source.ready:
+                heappush(self._heads, (source.ready[0].stamp, source.index))
             source.passed = bundle.sequence
             self.cursor = bundle.position
-            moved = True
+            moved = self._releasing = True
         return moved
 
     def _reached(self, position: int) -> bool:
@@ -210,12 +239,19 @@ class Delivery:
 
     def make_stable(self, stamp: int) -> None:
         """Every member holds everything for it up to `stamp`."""
-        self.stable = max(self.stable, stamp)
+        if stamp > self.stable:
+            self.stable = stamp
+            self._releasing = True
 
     def release(self) -> None:
         """Forget what is delivered here and held everywhere."""
-        for source in self.sources:
+        if not self._releasing:
+            return
+        self._releasing = False
+        for source in list(self._holding.values()):
             source.release(self.stable, self.cursor)
+            if not source.held:
+                del self._holding[source.index]
             if len(source.marks) > MARKS_MAX:
                 marks, passed = source.marks, source.passed
                 source.marks = {key: mark for key, mark in marks.items() if mark > passed}
@@ -224,7 +260,7 @@ class Delivery:
         """For us, held and not delivered, in order."""
         found = [
             bundle
-            for source in self.sources
+            for source in self._holding.values()
             for bundle in source.held.values()
             if bundle.position > self.cursor
             and bundle.sequence not in source.ahead

@@ -12,13 +12,9 @@ from antiphon.core.ids import ConfigId, Configuration, DaemonId, Member
 from antiphon.core.machine import Instant
 from antiphon.core.overlay import overlay_of
 from antiphon.core.weights import SiteId
-from antiphon.wire.crossing import (
-    StreamReport,
-    pack_parcel,
-    pack_report,
-    pack_reports,
-)
+from antiphon.wire.crossing import pack_parcel, pack_report
 from antiphon.wire.packet import pack_config
+from antiphon.wire.reports import StreamReport
 from antiphon.wire.ring import ForeignPieces
 
 Branch = tuple[DaemonId, int]
@@ -95,13 +91,11 @@ class Gateway:
         packed = pack_report(self._config, report)
         return [Forward(leader, packed, True) for leader, _ in self._branches[report.segment]]
 
-    def take_reports(self) -> bytes:
-        """What the ring has not heard of yet; empty if it has heard all."""
-        if not self._untold:
-            return b""
+    def take_reports(self) -> tuple[StreamReport, ...]:
+        """What the ring has not heard of yet."""
         reports = tuple(self._untold[segment] for segment in sorted(self._untold))
         self._untold.clear()
-        return pack_reports(reports)
+        return reports
 
     @property
     def waiting(self) -> bool:

@@ -13,7 +13,7 @@ from antiphon.core.machine import MILLISECOND, Instant
 from antiphon.protocol.stream.settings import StreamSettings
 from antiphon.protocol.stream.source import Source
 from antiphon.protocol.stream.watch import RECEIVE_FAILURE
-from antiphon.wire.crossing import StreamReport
+from antiphon.wire.reports import StreamReport
 
 SLOW_SITE = "slow_site"
 

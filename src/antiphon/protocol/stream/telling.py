@@ -10,7 +10,7 @@ from antiphon.protocol.stream.abroad import Abroad
 from antiphon.protocol.stream.delivery import Delivery
 from antiphon.protocol.stream.settings import StreamSettings
 from antiphon.protocol.stream.stamping import Stamping
-from antiphon.wire.crossing import StreamReport
+from antiphon.wire.reports import StreamReport
 from antiphon.wire.ring import Token
 
 TELL = "tell"

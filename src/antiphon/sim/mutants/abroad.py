@@ -6,7 +6,7 @@ from antiphon.protocol.node import Node
 from antiphon.protocol.stream.recovery import Plan
 from antiphon.protocol.stream.ring import Ring
 from antiphon.sim.mutants.planting import mutants_of, on_plan, on_ring, swap
-from antiphon.wire.crossing import StreamReport
+from antiphon.wire.reports import StreamReport
 
 
 def held_by_hearsay(node: Node) -> None:

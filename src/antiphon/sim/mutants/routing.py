@@ -10,7 +10,7 @@ from antiphon.protocol.node import Node
 from antiphon.protocol.stream.gateway import Gateway
 from antiphon.protocol.stream.ring import Ring
 from antiphon.sim.mutants.planting import mutants_of, on_ring, swap, whenever
-from antiphon.wire.crossing import StreamReport
+from antiphon.wire.reports import StreamReport
 from antiphon.wire.ring import ForeignPieces
 
 

@@ -120,6 +120,7 @@ def test_an_attempt_is_given_up_when_a_member_is_lost() -> None:
     """Restartable at every step."""
     machine = Coordinator()
     machine.hold()
+    machine.now += SETTINGS.look_gap_us
     effects = machine.hello(member(2), member(3))  # it does not hear me any more
     assert reasons(effects, Kind.ABORT) == ["member_lost"]
     assert machine.membership.state == State.GATHER
@@ -132,6 +133,7 @@ def test_an_attempt_is_given_up_for_a_lower_leader() -> None:
         machine.now += SETTINGS.hello_us
         effects += machine.hello(member(3), leader=2)
         effects += machine.membership.handle(machine.now, WAKEUP)
+    machine.now += SETTINGS.look_gap_us
     effects = machine.hello(member(1))
     assert reasons(effects, Kind.ABORT) == ["not_leader"]
 
@@ -291,10 +293,35 @@ def test_a_members_trouble_with_an_older_configuration_is_past() -> None:
 
 def test_a_stranger_that_falls_silent_is_gone_without_any_other_event() -> None:
     machine = Machine(me=1)
+    machine.now += SETTINGS.look_gap_us
     machine.hello(member(2))
     assert machine.membership._site.picture.mutual == [member(2)]
     machine.run(2 * SETTINGS.hear_us)
     assert machine.membership._site.picture.mutual == []
+
+
+def test_hellos_that_come_together_are_looked_at_together() -> None:
+    """Who goes with whom is worked out for the first, and once for all that follow at once."""
+    machine = Machine(me=1)
+    site = machine.membership._site
+    machine.now += SETTINGS.look_gap_us
+    for daemon in range(2, 10):
+        machine.hello(member(daemon), member(1), *map(member, range(2, daemon)))
+        assert site.picture.heard == [member(2)]
+    assert machine.membership.deadline() <= machine.now + SETTINGS.look_gap_us
+    machine.now += SETTINGS.look_gap_us
+    machine.membership.handle(machine.now, WAKEUP)
+    assert site.picture.heard == [member(daemon) for daemon in range(2, 10)]
+
+
+def test_a_hello_that_leaves_knows_of_all_that_came() -> None:
+    machine = Machine(me=1)
+    machine.now = machine.membership.deadline() - 1
+    machine.hello(member(2), member(1), member(3))
+    machine.hello(member(3), member(1), member(2))
+    machine.now += 1
+    hellos = sent(machine.membership.handle(machine.now, WAKEUP), Hello)
+    assert [told.clique for _, told in hellos if isinstance(told, Hello)] == [(1, 2, 3)]
 
 
 def test_every_step_of_an_attempt_gets_its_own_time() -> None:

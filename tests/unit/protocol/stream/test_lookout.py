@@ -10,7 +10,7 @@ from antiphon.core.service import Service
 from antiphon.protocol.stream.lookout import Lookout
 from antiphon.protocol.stream.settings import StreamSettings
 from antiphon.protocol.stream.source import Source
-from antiphon.wire.crossing import StreamReport
+from antiphon.wire.reports import StreamReport
 
 MEMBERS = tuple(Member(DaemonId(number), Incarnation(1)) for number in (10, 20, 30))
 CONFIGURATION = Configuration(
