@@ -4,6 +4,7 @@ A chunk carries the name of its packet, made from the packet's bytes. Whoever re
 repeats the same chunks: what was lost of the first is made good by the second.
 """
 
+from functools import lru_cache
 from hashlib import blake2b
 
 from antiphon.core.errors import DecodeError
@@ -18,19 +19,23 @@ BYTES_MAX = CHUNKS_MAX * CHUNK_BYTES_MAX * 2
 """And so many bytes may they have together: bounded, whatever peers send (P4)."""
 
 
-def cut(envelope: Envelope, packet: bytes) -> list[bytes]:
+def cut(envelope: Envelope, packet: bytes) -> tuple[bytes, ...]:
     """Itself, if it is small enough."""
-    if len(packet) <= CHUNK_BYTES_MAX:
-        return [packet]
+    return (packet,) if len(packet) <= CHUNK_BYTES_MAX else _chunks_of(envelope, packet)
+
+
+@lru_cache(maxsize=2)
+def _chunks_of(envelope: Envelope, packet: bytes) -> tuple[bytes, ...]:
+    """Once for all to whom it is sent."""
     name = _name_of(packet)
     starts = range(0, len(packet), CHUNK_BYTES_MAX)
     assert len(starts) <= CHUNKS_MAX, f"a packet of {len(packet)} bytes"
-    return [
+    return tuple(
         pack_control(
             envelope, Chunk(name, index, len(starts), packet[start : start + CHUNK_BYTES_MAX])
         )
         for index, start in enumerate(starts)
-    ]
+    )
 
 
 class Chunks:

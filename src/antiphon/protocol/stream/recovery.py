@@ -4,10 +4,9 @@ All who come along from the old configuration (T) read the same holdings, so eac
 below gives the same answer at all of them; that is virtual synchrony (D4).
 """
 
-from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from hashlib import blake2b
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from struct import Struct
 
 from antiphon.core.bundle import Bundle
@@ -29,7 +28,8 @@ class Plan:
     """Made from the holdings of T and the old configuration alone."""
 
     def __init__(self, recover: Recover, old: Configuration) -> None:
-        members = tuple(sorted(member for part in recover.parts for member in part.members))
+        parts = recover.parts
+        members = tuple(sorted(chain.from_iterable(part.members for part in parts)))
         self.together, self.lineage = _named(members)
         """T, and its name: behind a hole others may order group changes on another ground."""
 
@@ -40,41 +40,50 @@ class Plan:
         self.early = [RangeSet() for _ in streams]
         """Bundles that somebody of T delivered ahead of the order, or pledged to."""
 
-        for part in recover.parts:
-            for index, stream in enumerate(part.holdings.streams):
-                if stream.held:
-                    self.any_holds[index].update(_held(stream))
-                if stream.early:
-                    self.early[index].update(RangeSet(stream.early))
-        self._least = [min(part.least[index] for part in recover.parts) for index in streams]
+        self._highest = 0
+        """The highest stamp that anybody of T has heard of."""
+
+        for part in parts:
+            self._add(part.holdings.streams)
+        self._least = [min(told) for told in zip(*(part.least for part in parts), strict=True)]
         """Up to here nobody of T lacks anything: it may be stable, and forgotten by some."""
 
         self._recover = recover
         self.complete_to = self.stable_to = UNLIMITED
         """Stamps: up to which nobody of T misses anything, or everybody ever held it."""
 
-        self.delivered_to = max(part.holdings.cursor for part in recover.parts)
+        self.delivered_to = max(part.holdings.cursor for part in parts)
         """Position: somebody of T has delivered up to here, or pledged to."""
 
-        self._highest = max(max(_stamps(part.holdings)) for part in recover.parts)
         coming = frozenset(self.together)
         torn = [index for index in streams if not coming.issuperset(old.segments[index])]
         if torn:
-            self.complete_to = min(
-                self._complete(index, segment, recover.parts)
-                for index in torn
-                for segment in streams
-            )
-            self.stable_to = max(part.holdings.stable for part in recover.parts)
+            self.complete_to = min(self._complete(index, parts) for index in torn)
+            self.stable_to = max(part.holdings.stable for part in parts)
 
-    def _complete(self, index: int, segment: int, parts: tuple[Part, ...]) -> int:
-        """Up to which stamp those of T who are in this segment will have a stream without a
-        hole: what one of them knew, and on from there what anybody holds."""
+    def _add(self, streams: tuple[StreamHoldings, ...]) -> None:
+        """What a part of T holds."""
+        highest = self._highest
+        for index, (held, _, stamp, early) in enumerate(streams):
+            highest = max(highest, stamp)
+            for first, last, ends in held:
+                self.any_holds[index].add_run(first, last)
+                highest = max(highest, ends)
+            for first, last in early:
+                self.early[index].add_run(first, last)
+        self._highest = highest
+
+    def _complete(self, index: int, parts: tuple[Part, ...]) -> int:
+        """Up to which stamp all of T will have a stream without a hole: in each segment what one
+        of those who come from there knew, and on from there what anybody holds."""
         streams = [part.holdings.streams[index] for part in parts]
-        mine = [part.holdings.streams[index] for part in parts if part.segment == segment]
-        if not mine:
-            return UNLIMITED
-        known, stamp = max((stream.known, stream.stamp) for stream in mine)
+        best: dict[int, tuple[int, int]] = {}
+        for part, stream in zip(parts, streams, strict=True):
+            told = (stream.known, stream.stamp)
+            best[part.segment] = max(told, best.get(part.segment, told))
+        return min(self._run_on(index, known, stamp, streams) for known, stamp in best.values())
+
+    def _run_on(self, index: int, known: int, stamp: int, streams: list[StreamHoldings]) -> int:
         while known + 1 in self.any_holds[index]:
             known, ends = _run_end(known + 1, streams)
             stamp = max(stamp, ends)
@@ -136,18 +145,6 @@ class Plan:
         """Position up to which T holds every group change that there is."""
         complete_to = min(self.complete_to, self._highest)
         return max(self.delivered_to, position(complete_to + 1, 0) - 1)
-
-
-def _stamps(holdings: Holdings) -> Iterator[int]:
-    """All that a part of T has heard of."""
-    yield 0
-    for stream in holdings.streams:
-        yield stream.stamp
-        yield from (stamp for _, _, stamp in stream.held)
-
-
-def _held(stream: StreamHoldings) -> RangeSet:
-    return RangeSet((first, last) for first, last, _ in stream.held)
 
 
 def _holder(daemon: DaemonId, holdings: tuple[Holdings, ...]) -> Holder:
