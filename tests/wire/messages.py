@@ -265,6 +265,7 @@ SITE_REPORT = SiteReport(
     (500,),
 )
 SITE_NEWS = SiteNews(ME, 70_001, 70_000, CONFIG, 8, (Standing(OTHER.daemon, BASE, "link_dead"),))
+LEADERS_NEWS = SiteNews(ME, 70_001, 70_000, CONFIG, 8, (), (OTHER,), (ME, OTHER))
 PLACE = (9, 11, 8, 7, 6, 5)
 WAYS = (1, ((0, 70_000), (2, 5)), (Reach(0, 8, 6), Reach(1, 7, 6)))
 DATA = RecoveryData(CONFIG, BASE, OTHER, 4, 5, 6, 4, False, True, PLACE, *WAYS, 1, 3, b"fragment")
@@ -334,6 +335,7 @@ EXAMPLES = (
     control("greeting", Greeting(ME.daemon, 0xFEDCBA9876543210, HELD_REPORTS, TIMES)),
     control("site_report", SITE_REPORT),
     control("site_news", SITE_NEWS),
+    control("site_news_leaders", LEADERS_NEWS),
     control("relayed", Relayed((ME.daemon, OTHER.daemon), encode_control(Ready(CONFIG)))),
     control("chunk", Chunk(0xFEDCBA9876543210, 1, 3, b"a part of a packet")),
     change("join_group", JoinGroup(1, "anna", "alpha")),

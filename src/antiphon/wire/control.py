@@ -280,16 +280,18 @@ class SiteReport(Control):
 
 
 class SiteNews(Control):
-    """A leader, of what is new: its report but for the party and whom it hears."""
+    """A leader, of what is new: its report but for what is as it was."""
 
     leader: Member
     number: U64
     like: U64
-    """The number of a report of this life: since then the rest is the same."""
+    """The number of a report of this life: since then only this has changed."""
 
     config: ConfigId
     epoch: U64
     standings: Annotated[tuple[Standing, ...], msgspec.Meta(max_length=MEMBERS_MAX)]
+    come: Annotated[tuple[Member, ...], msgspec.Meta(max_length=SEGMENTS_MAX)] = ()
+    gone: Annotated[tuple[Member, ...], msgspec.Meta(max_length=SEGMENTS_MAX)] = ()
 
 
 class Relayed(Control):
@@ -473,6 +475,8 @@ def _check(message: PacketMessage) -> None:
             _check_report(message)
         case SiteNews(number=number, like=like, standings=standings):
             _check_sorted(tuple(standing.daemon for standing in standings))
+            _check_sorted(tuple(member.daemon for member in message.come))
+            _check_sorted(tuple(member.daemon for member in message.gone))
             if like >= number:
                 raise DecodeError("bad_field", "news are like an earlier report")
         case Relayed(route=route):

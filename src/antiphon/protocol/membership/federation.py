@@ -282,6 +282,12 @@ class Federation:
             return []
         if not {standing.daemon for standing in news.standings} <= {one[0] for one in known.party}:
             return "bad_field"
+        hears = known.hears
+        if news.come or news.gone:
+            stay = set(hears).difference(news.gone)
+            hears = tuple(sorted(stay.union(news.come)))
+            if len(hears) != len(known.hears) + len(news.come) - len(news.gone) or known.weights:
+                return "bad_field"
         report = SiteReport(
             known.leader,
             news.number,
@@ -289,7 +295,7 @@ class Federation:
             news.epoch,
             known.party,
             news.standings,
-            known.hears,
+            hears,
             known.weights,
         )
         return self.hear_report(now, sender, report)
@@ -379,14 +385,27 @@ class Federation:
         self._number = report.number = mine.number + 1
         self._reports.add(now, report)
         self.news = True
-        same = report.party == mine.party and report.hears == mine.hears
-        if not same or report.weights != mine.weights:
+        before, after = set(mine.hears), set(report.hears)
+        come, gone = tuple(sorted(after - before)), tuple(sorted(before - after))
+        moved = report.weights != mine.weights or (report.weights and (come or gone))
+        if report.party != mine.party or moved:
             self._like = report.number
             return self._flood(report, ())
         news = SiteNews(
-            self._me, report.number, self._like, report.config, report.epoch, report.standings
+            self._me,
+            report.number,
+            self._like,
+            report.config,
+            report.epoch,
+            report.standings,
+            come,
+            gone,
         )
-        return self._flood(news, ())
+        if come or gone:
+            self._like = report.number
+        newcomers = {member.daemon for member in come}
+        told = self._flood(report, set(self._heard) - newcomers) if newcomers else []
+        return told + self._flood(news, newcomers)
 
     def _report(self, now: Instant) -> SiteReport:
         party = self._party

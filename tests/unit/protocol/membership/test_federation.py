@@ -148,6 +148,36 @@ def test_news_make_a_report_with_one_that_is_known() -> None:
     assert [one.trouble for one in held.standings] == ["token_loss"]
 
 
+def test_who_comes_is_told_the_report_and_the_others_that_it_came() -> None:
+    """SP-16: what a leader says to all when one comes or goes does not grow with sites."""
+    leader = Leader()
+    leader.meet(20, 30)
+    leader.run(2 * SETTINGS.report_gap_us, 20, 30)
+    told = leader.hear(40, greeting(40))
+    assert kinds(told, SiteReport) == [40]
+    assert [(to, one.come) for to, one in told if isinstance(one, SiteNews)] == [
+        (20, (member(40),)),
+        (30, (member(40),)),
+    ]
+
+
+def test_news_of_leaders_that_came_and_went_change_whom_it_hears() -> None:
+    leader = Leader()
+    leader.meet(20, 30)
+    config = ConfigId(5, *member(20), 2)
+    come, gone = (member(30), member(40)), (member(10),)
+    news = SiteNews(member(20), 4, 1, config, 5, (), come, gone)
+    leader.federation.hear_news(leader.now, member(20), news)
+    assert leader.federation._reports is not None
+    held = leader.federation._reports.of(member(20))
+    assert held is not None and held.hears == come
+    for wrong in (
+        SiteNews(member(20), 9, 4, config, 5, (), (member(30),), ()),
+        SiteNews(member(20), 9, 4, config, 5, (), (), (member(10),)),
+    ):
+        assert leader.federation.hear_news(leader.now, member(20), wrong) == "bad_field"
+
+
 def test_news_like_a_report_that_is_not_known_say_nothing() -> None:
     """Greetings will show what is missing."""
     leader = Leader()
@@ -228,8 +258,8 @@ def test_who_is_silent_is_out_of_reach_and_forgotten() -> None:
     leader.meet(20, 30)
     told = leader.run(SETTINGS.hear_far_us + 2 * SETTINGS.greet_us, 30)
     assert leader.component() == [10, 30]
-    reports = [one for to, one in told if isinstance(one, SiteReport) and to == 30]
-    assert reports[-1].hears == (member(30),), "and all are told"
+    news = [one for to, one in told if isinstance(one, SiteNews) and to == 30]
+    assert [one.gone for one in news] == [(member(20),)], "and all are told"
     assert leader.federation._reports is not None
     assert leader.federation._reports.leaders == [10, 20, 30], "in case a way returns"
     leader.run(SETTINGS.report_life_us + SETTINGS.greet_us, 30)
