@@ -164,9 +164,11 @@ class Session:
         service: Service = Service.AGREED,
         kind: int = 0,
         self_discard: bool = False,
+        key: SendKey | None = None,
     ) -> int:
         """Call `source` for the next payload whenever flow control permits, until it returns
-        None. Returns how many were sent."""
+        None. Returns how many were sent. `key` is that of the first; the others have the
+        numbers that follow."""
         count = 0
         sent_bytes = 0
         while True:
@@ -175,8 +177,9 @@ class Session:
             payload = source()
             if payload is None:
                 return count
+            now = None if key is None else (key[0], key[1] + count)
             await self.multicast(
-                groups, payload, service=service, kind=kind, self_discard=self_discard
+                groups, payload, service=service, kind=kind, self_discard=self_discard, key=now
             )
             count += 1
             sent_bytes += len(payload)

@@ -7,6 +7,7 @@ session: some receive, others send, join or close (SP-95).
 import ssl
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -154,9 +155,11 @@ class Session:
         service: Service = Service.AGREED,
         kind: int = 0,
         self_discard: bool = False,
+        key: SendKey | None = None,
     ) -> int:
         """Call `source` for the next payload whenever flow control permits, until it returns
-        None. Returns how many were sent. Faster than one multicast each: it fills bundles."""
+        None. Returns how many were sent. Faster than one multicast each: it fills bundles.
+        `key` is that of the first; the others have the numbers that follow."""
         count = 0
         while True:
             self._until_live(writable=True)
@@ -164,7 +167,8 @@ class Session:
             if payload is None:
                 self._send()
                 return count
-            self._push(groups, payload, service, kind, self_discard)
+            now = None if key is None else (key[0], key[1] + count)
+            self._push(groups, payload, service, kind, self_discard, now)
             count += 1
             if self._pipe.core.outbox.size >= BUNDLE_BYTES:
                 self._send()
@@ -239,9 +243,9 @@ class Session:
             raise disconnected(self._over)
         return key in self._outcomes
 
-    def log(self, group: GroupName) -> BlockingLog:
-        """The log of a kept group."""
-        return BlockingLog(self.query, group)
+    def log(self, group: GroupName, *, timeout: float | None = None) -> BlockingLog:
+        """The log of a kept group; no answer may take longer than `timeout`."""
+        return BlockingLog(partial(self.query, timeout=timeout), group)
 
     # Events.
 

@@ -96,11 +96,17 @@ def check_gap(group: GroupName, answer: dict[str, Any]) -> None:
 
 
 def messages_in(group: GroupName, wanted: LogRange, data: bytes) -> Iterator[LogMessage]:
-    """Those of a range among some entries. Raises QueryFailed if an entry is not whole."""
+    """Those of a range among some entries."""
+    for entry in entries_in(group, data):
+        yield from _messages(group, wanted, entry, data)
+
+
+def entries_in(group: GroupName, data: bytes) -> Iterator[Entry]:
+    """Raises QueryFailed if one is not whole."""
     end = 0
     for entry in walk(data):
         end = entry.end
-        yield from _messages(group, wanted, entry, data)
+        yield entry
     if end != len(data):
         raise QueryFailed("bad_log", f"{group!r}: an entry is not whole", "ask another daemon")
 
@@ -136,8 +142,8 @@ def _after(group: GroupName, offset: Place, rows: int, until: Place | None) -> d
     return told if until is None else {**told, "until": str(until)}
 
 
-def _range(group: GroupName, wanted: LogRange, first: int) -> dict[str, Any]:
-    span = {"first": first, "last": wanted.last}
+def _range(group: GroupName, wanted: LogRange) -> dict[str, Any]:
+    span = {"first": wanted.first, "last": wanted.last}
     return {"group": group, "branch": str(wanted.branch), **span}
 
 
@@ -163,12 +169,16 @@ class BlockingLog:
 
     def entries(self, wanted: LogRange) -> Iterator[bytes]:
         """The bytes of a range, as on disk, some at a time: entries that cover it."""
-        first = wanted.first
-        while first <= wanted.last:
-            answer = self._query("log_read", **_range(self.group, wanted, first))
-            check_gap(self.group, answer)
-            yield answer["entries"]
-            first = answer["next"]
+        while wanted.first <= wanted.last:
+            data, behind = self.some_entries(wanted)
+            yield data
+            wanted = wanted._replace(first=behind)
+
+    def some_entries(self, wanted: LogRange) -> tuple[bytes, int]:
+        """The first of them, and the sequence that comes then."""
+        answer = self._query("log_read", **_range(self.group, wanted))
+        check_gap(self.group, answer)
+        return answer["entries"], answer["next"]
 
     def messages(self, after: Place, *, until: Place | None = None) -> Iterator[LogMessage]:
         """All that is there after an offset; raises LogGap where it does not go on."""
@@ -211,12 +221,16 @@ class Log:
 
     async def entries(self, wanted: LogRange) -> AsyncIterator[bytes]:
         """The bytes of a range, as on disk, some at a time: entries that cover it."""
-        first = wanted.first
-        while first <= wanted.last:
-            answer = await self._query("log_read", **_range(self.group, wanted, first))
-            check_gap(self.group, answer)
-            yield answer["entries"]
-            first = answer["next"]
+        while wanted.first <= wanted.last:
+            data, behind = await self.some_entries(wanted)
+            yield data
+            wanted = wanted._replace(first=behind)
+
+    async def some_entries(self, wanted: LogRange) -> tuple[bytes, int]:
+        """The first of them, and the sequence that comes then."""
+        answer = await self._query("log_read", **_range(self.group, wanted))
+        check_gap(self.group, answer)
+        return answer["entries"], answer["next"]
 
     async def messages(
         self, after: Place, *, until: Place | None = None
