@@ -16,6 +16,10 @@ COMMANDS = {
         "antiphon.tools.pipeline_campaign:campaign",
         "Play simulations over a grid of settings and many seeds.",
     ),
+    "stream": LazyCommand(
+        "antiphon.tools.pipeline_stream:stream",
+        "Logs of kept groups through SQL to a group, files or the screen.",
+    ),
     "regions": LazyCommand(
         "antiphon.tools.pipeline_regions:regions",
         "Find nodes that should hear their groups together.",
