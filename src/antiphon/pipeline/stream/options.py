@@ -15,7 +15,7 @@ FAIL, SKIP = "fail", "skip"
 KNOWN = (
     *("connect", "group", "token", "timeout"),
     *("startingOffsets", "endingOffsets", "maxRowsPerBatch", "rowsPerPartition", "onGap"),
-    *("service", "payload", "path"),
+    *("service", "payload", "path", "checkpointLocation"),
 )
 
 
