@@ -57,7 +57,9 @@ class AntiphonSource(DataSource):
         """Tasks of one job that are repeated send the same keys."""
         return BatchSink(Sender(self._options(), schema.names), f"job {uuid4()}")
 
-    def streamWriter(self, schema: StructType, overwrite: bool) -> StreamSink:  # noqa: N802  Spark's name
+    def streamWriter(  # noqa: N802  Spark's name
+        self, schema: StructType, overwrite: bool
+    ) -> StreamSink:
         return StreamSink(Sender(self._options(), schema.names))
 
     def _options(self) -> StreamOptions:
@@ -106,7 +108,9 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  Spark's name
         self._target = self._planner.ends(LATEST, LATEST)
 
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802  Spark's name
+    def latestOffset(  # noqa: N802  Spark's name
+        self, start: dict[str, Any], limit: ReadLimit
+    ) -> dict[str, Any]:
         rows = limit.max_rows if isinstance(limit, ReadMaxRows) else 0
         return self._planner.latest(start, rows, self._target)
 
