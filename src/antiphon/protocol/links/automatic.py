@@ -77,6 +77,9 @@ class AutomaticRate:
         """Of this phase."""
 
         self._dry = False
+        self._full_rounds = 0
+        """In a row in which there was always something to send."""
+
         self._stalled = 0
         self._best = 0
         self._share = 0
@@ -124,13 +127,16 @@ class AutomaticRate:
         standing = self._overflow.standing_us > 3 * full_us(report)
         overflowed = self._overflow.end_round(report, begun)
         self._rounds += 1
+        self._full_rounds = 0 if self._dry else self._full_rounds + 1
         over = self._rounds >= ROUNDS.get(self.phase, 1)
         match self.phase:
             case Phase.STARTUP:
                 self._step_startup(report, arrived)
             case Phase.UP:
-                if report.queue_us > full_us(report) or not grew:
+                if report.queue_us > full_us(report):
                     self._enter(Phase.DOWN)
+                elif not grew:
+                    self._enter(Phase.CRUISE if self._dry else Phase.DOWN)
             case Phase.DOWN if over:
                 if standing:
                     self._enter_contend(report)
@@ -139,11 +145,16 @@ class AutomaticRate:
             case Phase.CRUISE:
                 if overflowed or standing:
                     self._enter(Phase.DOWN)
-                elif over:
+                elif not self._dry and (over or self._has_more_than_before(report)):
                     self._enter(Phase.UP)
             case Phase.CONTEND:
                 self._step_contend(overflowed, over)
         self._apply(report)
+
+    def _has_more_than_before(self, report: Report) -> bool:
+        """What is to be sent waits, which it did not do until lately, and not for the way."""
+        lately = 0 < self._full_rounds < ROUNDS_REMEMBERED
+        return lately and report.queue_us <= full_us(report)
 
     def _may_end_down(self, report: Report) -> bool:
         """The queue is empty. If packets are lost all the same, a round is seen through: a

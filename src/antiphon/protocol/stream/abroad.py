@@ -208,11 +208,11 @@ class Abroad:
         return max(delay_us, self._window.pause_us(packets * settings.packet_bytes))
 
     def is_pressed(self) -> bool:
-        """A stream may soon be held up by its window."""
+        """A stream is fast: it may be held up for want of reports, and can afford them."""
         return bool(self._pressed) or self._presses(self._delivery.own.bytes)
 
     def _presses(self, unstable: int) -> bool:
-        return unstable >= self._settings.far_bytes_min // 2
+        return unstable >= 2 * self._settings.far_bytes_min
 
     def note_own(self, now: Instant, held_up: bool = False) -> None:
         """Something of ours was stamped, or became stable; or had to wait."""

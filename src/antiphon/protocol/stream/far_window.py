@@ -114,6 +114,8 @@ class FarWindow:
         if 8 * took_us <= 9 * self._least_us:
             self._least_at = now
         elif now - self._least_at > LEAST_LIFE_US:
-            self._is_low = True
-            return self._was_held_up  # a quarter of what was may be a queue on what is
+            if self._was_held_up:
+                self._is_low = True
+                return True  # a quarter of what was may be a queue on what is
+            self._least_us, self._least_at = took_us, now  # no queue of ours
         return False

@@ -41,7 +41,7 @@ class StreamSettings:
 
     tell_us: int = 100 * MILLISECOND
     """What is new of a segment and nobody waits for is told to the others after this; a
-    quarter of it, if a stream may soon be held up."""
+    quarter of it, if a stream is fast."""
 
     control_packets_reserve: int = 40
     """The group state of a new configuration may go this far above the window: all wait

@@ -15,7 +15,7 @@ from antiphon.wire.ring import Token
 
 TELL = "tell"
 PRESSED = 4
-"""So much sooner it is told if a stream may soon be held up."""
+"""So much sooner it is told if a stream is fast."""
 
 
 class Telling:

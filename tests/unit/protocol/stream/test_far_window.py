@@ -134,6 +134,18 @@ def test_a_small_load_says_nothing_of_the_ways() -> None:
     assert way.run(3 * SECOND) >= 0.9 * 2_000_000, "at once when there is more again"
 
 
+def test_a_load_that_the_ways_carry_is_never_held_up() -> None:
+    """Though it needs more than a quarter of the window, and the way becomes longer."""
+    way = Way(rate=130_000, delay_us=300 * MILLISECOND, load=100_000)
+    way.run(5 * SECOND)
+    way.delay_us = 500 * MILLISECOND
+    most = 0.0
+    for _ in range(40):
+        way.run(SECOND)
+        most = max(most, way.owed)
+    assert most <= 1_000, "bytes that wait"
+
+
 def test_a_window_is_never_above_the_common_one() -> None:
     way = Way(rate=100_000_000, delay_us=500 * MILLISECOND)
     way.run(20 * SECOND)
