@@ -23,8 +23,8 @@ endef
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-demo: environment ## see a group form, split and merge, in the simulator
-	$(ANTIPHON) sim demo
+demo: environment ## real daemons under load and faults; verified, measured and shown on Spark
+	$(ANTIPHON) demo
 
 check: style ## style, types, tidiness, unit tests: under two minutes
 	$(PYTEST) $(QUICK_TESTS)

@@ -14,7 +14,7 @@ from antiphon.core.trace import Kind, Record
 from antiphon.pipeline.measure.changes import changes, configurations
 from antiphon.pipeline.measure.facts import prepare
 from antiphon.pipeline.measure.latency import latency
-from antiphon.pipeline.measure.measure import figures
+from antiphon.pipeline.measure.measure import NAMES, figures
 from antiphon.pipeline.measure.shown import SERVICES, split_by, tables_of
 from antiphon.pipeline.measure.traffic import traffic
 from antiphon.pipeline.measure.work import counts, links, overhead, rounds
@@ -98,7 +98,7 @@ def test_figures_are_those_of_the_trace(spark: SparkSession) -> None:
     found = {
         name: listed(part)
         for name, part in figures(
-            prepare(table(spark, (Heading("s3", "sim", "s3"), run.records)))
+            spark, prepare(table(spark, (Heading("s3", "sim", "s3"), run.records)))
         ).items()
     }
     begun: dict[tuple[SessionId, bool, int], int] = {}
@@ -130,6 +130,8 @@ def test_figures_are_those_of_the_trace(spark: SparkSession) -> None:
     installs = [one for one in run.records if one.kind is Kind.INSTALL and any(one.base)]
     assert len(found["changes"]) == len(installs)
     assert {one["evidence"] for one in found["changes"]} == {one.detail for one in installs}
+    assert tuple(found) == NAMES
+    assert len(found["events"]) == sum(one.kind is Kind.FAULT for one in run.records)
     assert set(tables_of(found)) >= {"latency_ms_by_service", "links", "rounds", "configurations"}
 
 

@@ -57,6 +57,7 @@ COMMANDS = {
     "completion": _ours(
         "completion_command", "completion", "Print what makes a shell complete.", SET_UP
     ),
+    "demo": _ours("demo.command", "demo", "A cluster under faults, verified and measured.", PROVE),
     "records": _ours("records_command", "records", "Show and judge what was recorded.", PROVE),
     "pipeline": _ours(
         "pipeline_command", "pipeline", "Tables, verdicts and figures, on Spark.", PROVE
@@ -122,6 +123,7 @@ def main() -> None:
       antiphon up                  three daemons on this machine
       antiphon listen chat         in a second terminal
       antiphon send chat hello     in a third
+      antiphon demo                a cluster under faults, verified and measured
       antiphon sim demo            a group forms, splits and merges, simulated
 
     \b

@@ -25,6 +25,9 @@ _LIBC = ctypes.CDLL(None)
 PORTS = (15_000, 32_000)
 """Below those that Linux gives to clients."""
 
+LAUNCH_SECONDS = 60.0
+"""A process that fails is seen at once; one that is slow has a busy machine to wait for."""
+
 START_SECONDS = 20.0
 GLANCE_SECONDS = 0.02
 
@@ -165,7 +168,7 @@ class LocalCluster:
             )
 
     def _await(self, daemon: LocalDaemon) -> None:
-        until = time.monotonic() + START_SECONDS
+        until = time.monotonic() + LAUNCH_SECONDS
         while time.monotonic() < until:
             if not daemon.alive:
                 break

@@ -12,6 +12,9 @@ COMMANDS = {
         "antiphon.tools.pipeline_measure:measure",
         "Latency, traffic, rounds, changes and overhead of what was recorded.",
     ),
+    "report": LazyCommand(
+        "antiphon.tools.pipeline_report:report", "One page with tables and plots."
+    ),
     "campaign": LazyCommand(
         "antiphon.tools.pipeline_campaign:campaign",
         "Play simulations over a grid of settings and many seeds.",

@@ -7,24 +7,31 @@ measures/overhead         what was sent besides them
 measures/links            how links between sites did
 measures/changes          what each daemon went through when its configuration changed
 measures/configurations   the same over all daemons
+measures/events           what was done to the cluster, as far as somebody wrote it down
+measures/about            how long a window is
 """
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from antiphon.core.machine import SECOND
+from antiphon.core.trace import Kind
 from antiphon.pipeline.ingest import records
 from antiphon.pipeline.measure.changes import changes, configurations
-from antiphon.pipeline.measure.facts import Facts, prepare
+from antiphon.pipeline.measure.facts import Facts, of_kind, prepare
 from antiphon.pipeline.measure.latency import latency
 from antiphon.pipeline.measure.traffic import traffic
 from antiphon.pipeline.measure.work import counts, links, overhead, rounds
 
 MEASURES = "measures"
+NAMES = (
+    *("latency", "traffic", "rounds", "overhead", "links", "changes", "configurations"),
+    *("events", "about"),
+)
 Rows = list[dict[str, Any]]
 
 
@@ -35,20 +42,19 @@ def measure(
     rows = records(spark, tables)
     facts = prepare(rows.where(rows.run == run) if run else rows, window_us)
     found = {}
-    for name, table in figures(facts).items():
+    for name, table in figures(spark, facts).items():
         path = str(tables / MEASURES / name)
         table.coalesce(1).write.mode("overwrite").parquet(path)
         found[name] = [row.asDict(recursive=True) for row in spark.read.parquet(path).collect()]
-    names = {str(one.node): one.name for one in facts.nodes.collect()}
-    for one in (*found["changes"], *found["configurations"]):
-        one["evidence"] = _named(one["evidence"], names)
     facts.forget()
     return found
 
 
-def figures(facts: Facts) -> dict[str, DataFrame]:
+def figures(spark: SparkSession, facts: Facts) -> dict[str, DataFrame]:
+    """In the order of NAMES."""
     told = counts(facts).persist()
-    changed = changes(facts).persist()
+    names = {str(one.node): one.name for one in facts.nodes.collect()}
+    changed = changes(facts).withColumn("evidence", with_names(F.col("evidence"), names)).persist()
     return {
         "latency": latency(facts),
         "traffic": traffic(facts),
@@ -57,9 +63,19 @@ def figures(facts: Facts) -> dict[str, DataFrame]:
         "links": links(told, facts).orderBy("history", "from_site", "to_site", "from_daemon"),
         "changes": changed.orderBy("history", "at", "site", "daemon"),
         "configurations": configurations(changed),
+        "events": events(facts),
+        "about": spark.createDataFrame([(facts.window_us / SECOND,)], "window_s double"),
     }
 
 
-def _named(text: str, names: Mapping[str, str]) -> str:
-    """With daemons by their names."""
-    return re.sub(r"\b\d+\b", lambda found: names.get(found[0], found[0]), text)
+def events(facts: Facts) -> DataFrame:
+    at = F.round(F.col("at") / SECOND, 3).alias("at_s")
+    told = of_kind(facts, Kind.FAULT).select("history", at, F.col("reason").alias("what"))
+    return told.orderBy("history", "at_s")
+
+
+def with_names(text: Column, names: Mapping[str, str]) -> Column:
+    """Daemons by their names; numbers that are none's stay."""
+    for number, name in names.items():
+        text = F.regexp_replace(text, rf"\b{number}\b", name)
+    return text

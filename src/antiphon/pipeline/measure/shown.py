@@ -10,7 +10,8 @@ STAGES = ("stamped", "delivered", "stable", "handed")
 SERVICES = ("unreliable", "reliable", "fifo", "causal", "agreed", "safe")
 SIZES = ("to 100 B", "to 1 kB", "to 10 kB", "to 100 kB", "over 100 kB")
 SPREAD = ("p50", "p90", "p99", "p99_9", "max")
-EVIDENCE_CHARACTERS = 120
+CONFIGURATION = ("first_at_s", "members", "change_ms", "attempts", "aborts", "evidence")
+EVIDENCE_CHARACTERS = 160
 PAIRS_MAX = 40
 
 
@@ -68,8 +69,8 @@ def tables_of(found: Mapping[str, Rows]) -> dict[str, Rows]:
         "overhead": _without(found["overhead"], several),
         "links": _without(found["links"], several),
         "configurations": [
-            {**row, "troubles": ", ".join(row["troubles"]), "evidence": _cut(row["evidence"])}
-            for row in _without(found["configurations"], several)
+            {**row, "evidence": _cut(row["evidence"])}
+            for row in only(found["configurations"], *first, *CONFIGURATION)
         ],
     }
     return {name: rows for name, rows in tables.items() if rows}

@@ -2,8 +2,9 @@
 
     python -m antiphon.tools.demo.clients RECORDS ADDRESS...
 
-When its standard input ends they send no more, a line of JSON tells what they sent and saw, and
-they read on until they are killed.
+When its standard input ends each sends a last word, and nothing more. When all have heard their
+own, and so everything before it, a line of JSON tells what they sent and saw; they read on until
+they are killed.
 """
 
 import asyncio
@@ -24,7 +25,8 @@ PAUSE_S = 0.04
 BURST = (1, 4)
 """Messages that leave together."""
 
-TIMEOUT_S = 20.0
+LAST_WORD = b"the end"
+TIMEOUT_S = 60.0
 
 
 class Clients:
@@ -32,6 +34,7 @@ class Clients:
         self._records = records
         self._addresses = addresses
         self._quiet = asyncio.Event()
+        self._ended = asyncio.Semaphore(0)
         self.seen: Counter[str] = Counter()
 
     async def run(self) -> None:
@@ -40,6 +43,8 @@ class Clients:
                 tasks.create_task(self._live(number))
             await _input_ends()
             self._quiet.set()
+            for _ in self._addresses:
+                await self._ended.acquire()
             print(msgspec.json.encode(self.seen).decode(), flush=True)
 
     async def _live(self, number: int) -> None:
@@ -63,6 +68,8 @@ class Clients:
         async for event in session:
             if isinstance(event, antiphon.Message):
                 self.seen["received"] += 1
+                if event.payload == LAST_WORD and event.origin == session.id:
+                    self._ended.release()
             elif isinstance(event, antiphon.View):
                 self.seen[f"views_by_{event.cause}"] += 1
             elif isinstance(event, antiphon.Gap):
@@ -77,6 +84,8 @@ class Clients:
                 await session.multicast(group, payload, service=service)
                 self.seen[f"sent_{service.name.lower()}"] += 1
             await asyncio.sleep(rng.uniform(0.5, 1.5) * PAUSE_S)
+        await session.multicast(sorted(session.groups)[0], LAST_WORD, service=Service.SAFE)
+        self.seen["sent_safe"] += 1
 
 
 async def _input_ends() -> None:

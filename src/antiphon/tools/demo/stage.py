@@ -59,7 +59,7 @@ class Stage:
             )
 
     def silence_clients(self) -> dict[str, int]:
-        """They send no more; what they sent and saw so far."""
+        """They send no more, and all that they sent has come; what they sent and saw."""
         assert self._clients is not None and self._clients.stdin and self._clients.stdout
         self._clients.stdin.close()
         said = self._clients.stdout.readline()
@@ -72,9 +72,13 @@ class Stage:
         """From here on progress is owed."""
         self._write(Record(Kind.QUIET, clock(), *WORLD))
 
-    def freeze(self) -> None:
+    def members(self) -> tuple[Member, ...]:
+        """All daemons, each in the life that it lives now."""
+        told = [self.status(one.name) for one in self.cluster.daemons]
+        return tuple(sorted(Member(DaemonId(one["id"]), one["incarnation"]) for one in told))
+
+    def freeze(self, members: tuple[Member, ...]) -> None:
         """The end, with everybody alive."""
-        members = tuple(sorted(self._member(one.address) for one in self.cluster.daemons))
         for member in members:
             self._write(Record(Kind.REACH, clock(), *member, members=members))
         for process in self._processes():
@@ -87,11 +91,6 @@ class Stage:
         with blocking.connect(self.cluster.daemon(name).address) as session:
             status: dict[str, Any] = session.query("status")
         return status
-
-    def _member(self, address: str) -> Member:
-        with blocking.connect(address) as session:
-            status = session.query("status")
-        return Member(DaemonId(status["id"]), Incarnation(status["incarnation"]))
 
     def _write(self, row: Record) -> None:
         self._witness.add(row)

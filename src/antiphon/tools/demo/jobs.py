@@ -1,0 +1,46 @@
+"""What Spark makes of the records of a demo: tables, a verdict, figures and a page."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from antiphon.check import judge
+from antiphon.pipeline.measure.shown import Rows
+from antiphon.pipeline.session import spark_session
+from antiphon.records.gather import gather
+from antiphon.tools.demo.story import Say
+
+QUICK = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.ui.showConsoleProgress": "false",
+}
+"""For a minute of work: what the best compiler gains it costs here several times."""
+
+
+@dataclass
+class Results:
+    rows: int
+    violations: list[str]
+    figures: dict[str, Rows]
+    report: Path
+
+
+def analyse(directory: Path, master: str, say: Say) -> Results:
+    records, tables, out = directory / "records", directory / "tables", directory / "report.html"
+    with spark_session("demo", master, "2g", QUICK) as spark:
+        from antiphon.pipeline.ingest import ingest
+        from antiphon.pipeline.measure.measure import measure
+        from antiphon.pipeline.report.report import report
+
+        say("started Spark, embedded")
+        counts = ingest(spark, [records], tables)
+        rows = counts["rows"] + counts["open_rows"]
+        say(f"ingest: {rows:,} rows from {counts['files']} files of daemons and clients")
+        violations = [f"{one.promise}: {one.text}" for one in judge(gather([records]))]
+        kept = "every promise was kept" if not violations else f"{len(violations)} BROKEN PROMISES"
+        say(f"verify: {kept}")
+        figures = measure(spark, tables)
+        say(f"measure: {len(figures)} tables in {tables / 'measures'}")
+        page = report(spark, [tables], [], "Antiphon demo")
+        page.subtitle = f"{rows:,} records of daemons and clients: {kept}"
+        out.write_text(page.html())
+    return Results(rows, violations, figures, out)
