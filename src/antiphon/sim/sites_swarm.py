@@ -25,6 +25,7 @@ from antiphon.sim.swarm import (
     draw,
     draw_disk,
     draw_kept,
+    draw_keyed,
     draw_steps,
     draw_variant,
     draw_workload,
@@ -151,7 +152,7 @@ def draw_sites(seed: int) -> Trial:
         wan=_draw_wan(stage),
         sessions=SESSIONS,
         network=_draw_network(rng, near_us_min, NEAR_US_MAX, NEAR_LOSS_MAX),
-        workload=_with_fewer_replies(draw_workload(rng, stage), stage),
+        workload=_with_fewer_replies(draw_keyed(seed, draw_workload(rng, stage)), stage),
         steps=_in_order(
             *draw_steps(stage, episodes, MANY_SITES, _draw_beginning(stage)),
             *snaps,

@@ -71,7 +71,7 @@ def draw(seed: int) -> Trial:
         sessions=SESSIONS,
         network=_draw_network(rng, episodes, narrow),
         disk=draw_disk(seed),
-        workload=draw_workload(rng, stage),
+        workload=draw_keyed(seed, draw_workload(rng, stage)),
         steps=draw_steps(stage, episodes, ONE_SITE, _draw_beginning(stage)),
         quiet=QUIET_US,
         until=UNTIL_US,
@@ -241,3 +241,10 @@ def draw_disk(seed: int) -> DiskSettings:
     rng = Random(f"{seed} disk")
     late, full = rng.choice((0.0, 0.3)), rng.choice((0.0, 0.0, 0.05))
     return DiskSettings(late=late, full=full) if draw_kept(seed, PLAIN) != PLAIN else DiskSettings()
+
+
+def draw_keyed(seed: int, workload: WorkloadSettings) -> WorkloadSettings:
+    """Some of the runs with kept groups have keyed messages."""
+    if draw_kept(seed, PLAIN) == PLAIN:
+        return workload
+    return replace(workload, keyed=Random(f"{seed} keyed").choice((0.0, 0.3)))

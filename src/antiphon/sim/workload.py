@@ -18,6 +18,9 @@ LARGE_MAX = 40_000
 FILLER = b"".join(b"%07d " % place for place in range(LARGE_MAX // 8))
 """Tells its own place, so that a part at the wrong place shows."""
 
+KEYS_AGAIN = 5
+"""So many keyed messages are sent again by a new session."""
+
 RECONNECT_US = 50 * MILLISECOND
 
 
@@ -42,6 +45,10 @@ class WorkloadSettings:
     slow: float = 0.0
     """Chance that an application takes its time with what it receives."""
 
+    keyed: float = 0.0
+    """Chance that what is sent is keyed. The producer is the slot: applications of the same slot
+    send the same keys, and after each break some of them again."""
+
 
 def make_random_app(
     settings: WorkloadSettings, daemons: int, sessions: int
@@ -49,7 +56,7 @@ def make_random_app(
     """The `make_app` of a world with so many daemons and so many sessions at each."""
 
     def make(daemon: DaemonId, slot: int, rng: Random) -> App:
-        return RandomApp(settings, daemons, sessions, rng)
+        return RandomApp(settings, daemons, sessions, rng, f"p{slot}")
 
     return make
 
@@ -58,7 +65,12 @@ class RandomApp:
     """Joins, leaves, multicasts with every service, replies, pauses, comes and goes."""
 
     def __init__(
-        self, settings: WorkloadSettings, daemons: int, sessions: int, rng: Random
+        self,
+        settings: WorkloadSettings,
+        daemons: int,
+        sessions: int,
+        rng: Random,
+        producer: str = "p",
     ) -> None:
         self._settings = settings
         self._daemons = daemons
@@ -68,9 +80,12 @@ class RandomApp:
         self._groups = tuple(f"g{index}" for index in range(1, settings.groups + 1))
         self._joined: set[GroupName] = set()
         self._sent = 0
+        self._producer = producer
+        self._key = 0
 
     def on_start(self, session: Session) -> None:
         self._joined.clear()
+        self._key = max(0, self._key - KEYS_AGAIN)
         if self._settings.slow and self._rng.random() < self._settings.slow:
             session.lag_us = self._rng.randrange(5 * MILLISECOND)
         self._join(session)
@@ -89,7 +104,7 @@ class RandomApp:
         gap = self._gap()
         if self._rng.random() >= self._settings.churn:
             if session.open:
-                self._send(session, self._messages(session))
+                self._send_some(session)
         elif self._change(session):
             gap = 20 * gap
         session.after(gap)
@@ -127,6 +142,15 @@ class RandomApp:
             group = self._rng.choice(sorted(self._joined))
             self._joined.discard(group)
             session.leave(group)
+
+    def _send_some(self, session: Session) -> None:
+        if not self._settings.keyed or self._rng.random() >= self._settings.keyed:
+            self._send(session, self._messages(session))
+            return
+        numbers = range(self._key, self._key + self._rng.randrange(1, 4))
+        payloads = tuple(b"%s %d" % (self._producer.encode(), number) for number in numbers)
+        session.multicast_keyed(self._groups[0], self._producer, self._key, payloads)
+        self._key = numbers.stop
 
     def _send(
         self, session: Session, messages: list[tuple[tuple[GroupName, ...], bytes, int]]

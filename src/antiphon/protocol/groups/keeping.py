@@ -26,12 +26,28 @@ from antiphon.wire.retained import (
 )
 
 TABLES_REMEMBERED = 1024
+STANDINGS_MAX = 2048
+MARK_BYTES_MAX = 4 * 1024 * 1024
+"""What is exchanged of all groups must fit one bundle, whatever clients do."""
+
+MARK_BYTES = 16
+"""Of a mark, beside its producer's name."""
 
 
 class Standing:
     """What lies behind a group at one daemon."""
 
-    __slots__ = ("tips", "covered", "marks", "prior", "branch", "before", "count", "part_bytes")
+    __slots__ = (
+        "tips",
+        "covered",
+        "marks",
+        "prior",
+        "branch",
+        "before",
+        "count",
+        "part_bytes",
+        "mark_bytes",
+    )
 
     def __init__(self) -> None:
         self.tips: dict[Branch, int] = {}
@@ -43,6 +59,7 @@ class Standing:
         self.marks: dict[str, int] = {}
         """The highest number of each producer, those that were silent longest first."""
 
+        self.mark_bytes = 0
         self.prior = -1
         """What the last mark was before it was set."""
 
@@ -69,10 +86,18 @@ class Standing:
     def skip(self, producer: str, key: int, count: int) -> int:
         """How many of these messages are repeats; the others are known from now on."""
         mark = self.prior = self.marks.pop(producer, -1)
+        if mark < 0:
+            self.mark_bytes += len(producer) + MARK_BYTES
         self.marks[producer] = max(mark, key + count - 1)
         if len(self.marks) > PRODUCERS_MAX:
-            del self.marks[next(iter(self.marks))]
+            self.forget()
         return min(count, max(0, mark + 1 - key))
+
+    def forget(self) -> None:
+        """The producer that was silent longest."""
+        producer = next(iter(self.marks))
+        del self.marks[producer]
+        self.mark_bytes -= len(producer) + MARK_BYTES
 
     def load(self, states: Iterable[KeptState]) -> None:
         """Several become one: of each the highest, and what leads to another is no tip."""
@@ -91,6 +116,7 @@ class Standing:
         _prune(covered, COVERED_MAX)
         self.covered = covered
         self.marks = dict(list(marks.items())[-PRODUCERS_MAX:])
+        self.mark_bytes = sum(len(producer) + MARK_BYTES for producer in self.marks)
 
 
 class Keeping:
@@ -98,6 +124,10 @@ class Keeping:
         self._settings = settings
         self._groups: dict[GroupName, Standing] = {}
         self._config = NO_BRANCH.config
+        self._keyed: dict[GroupName, None] = {}
+        """Groups with marks, those that had no keyed message for longest first."""
+
+        self._mark_bytes = 0
         self._tables: dict[Table, tuple[GroupName, ...]] = {}
         self.join(tuple(stored))
 
@@ -120,8 +150,42 @@ class Keeping:
 
     def repeats(self, body: Body, count: int) -> int:
         """How many messages of a keyed bundle were delivered before."""
-        standing = self._groups.setdefault(body.table[0][0], Standing())
-        return standing.skip(body.producer, body.key, count)
+        group = body.table[0][0]
+        standing = self._standing(group)
+        if standing is None:
+            return 0
+        before = standing.mark_bytes
+        skipped = standing.skip(body.producer, body.key, count)
+        self._mark_bytes += standing.mark_bytes - before
+        self._keyed.pop(group, None)
+        self._keyed[group] = None
+        while self._mark_bytes > MARK_BYTES_MAX:
+            self._forget_oldest()
+        return skipped
+
+    def _forget_oldest(self) -> None:
+        """Of the group that had no keyed message for longest."""
+        group = next(iter(self._keyed))
+        standing = self._groups[group]
+        before = standing.mark_bytes
+        standing.forget()
+        self._mark_bytes += standing.mark_bytes - before
+        if not standing.marks:
+            del self._keyed[group]
+
+    def _standing(self, group: GroupName) -> Standing | None:
+        """None if there are too many: then groups that are only keyed make room, and a kept one
+        that finds none is not kept."""
+        standing = self._groups.get(group)
+        if standing is None:
+            if len(self._groups) >= STANDINGS_MAX:
+                keyed = next((one for one in self._keyed if not self.is_kept(one)), None)
+                if keyed is None:
+                    return None
+                self._mark_bytes -= self._groups.pop(keyed).mark_bytes
+                del self._keyed[keyed]
+            standing = self._groups[group] = Standing()
+        return standing
 
     def keep(self, bundle: Bundle, body: Body, skipped: int, lineage: int) -> list[Keep]:
         """What goes to the logs of one bundle, whose first messages may be repeats."""
@@ -131,6 +195,8 @@ class Keeping:
         for group in self._kept_of(body.table):
             rule = self._settings.rule_of(group)
             assert rule is not None, "a kept group has a rule"
+            if self._standing(group) is None:
+                continue
             for first, end in _runs(body, group, skipped):
                 kept.append(self._keep(group, rule, bundle, body, (first, end), lineage))
         return kept
@@ -146,7 +212,7 @@ class Keeping:
     ) -> Keep:
         first, end = run
         count = end - first
-        standing = self._groups.setdefault(group, Standing())
+        standing = self._groups[group]
         branch = Branch(self._config, lineage)
         opens = standing.branch != branch
         if opens:
@@ -211,9 +277,14 @@ class Keeping:
         for state in told:
             by_group.setdefault(state.group, []).append(state)
         self._groups = {}
-        for group in sorted(by_group):
+        kept_first = sorted(by_group, key=lambda group: (not self.is_kept(group), group))
+        for group in sorted(kept_first[:STANDINGS_MAX]):
             standing = self._groups[group] = Standing()
             standing.load(by_group[group])
+        self._keyed = {group: None for group, one in self._groups.items() if one.marks}
+        self._mark_bytes = sum(one.mark_bytes for one in self._groups.values())
+        while self._mark_bytes > MARK_BYTES_MAX:
+            self._forget_oldest()
 
 
 def _runs(body: Body, group: GroupName, skipped: int) -> Iterator[tuple[int, int]]:

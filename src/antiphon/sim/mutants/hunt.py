@@ -20,8 +20,10 @@ from antiphon.sim.trial import BUG, Planter, play
 SEEDS_MAX = 200
 """A mutant that lives through so many is a survivor."""
 
-PROMISES_OWED = tuple(f"D{number}" for number in range(1, 9)) + tuple(
-    f"S{number}" for number in range(1, 7)
+PROMISES_OWED = (
+    *(f"D{number}" for number in range(1, 9)),
+    *(f"S{number}" for number in range(1, 7)),
+    *(f"K{number}" for number in range(1, 4)),
 )
 """Each of these must have caught a mutant; else its judge may be blind."""
 

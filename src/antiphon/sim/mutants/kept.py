@@ -42,7 +42,23 @@ def pruned_though_kept(node: Node) -> None:
     swap(node.groups.keeping, "wants", lambda original, *told: False)
 
 
+def repeats_taken(node: Node) -> None:
+    """A keyed message is taken however often it comes."""
+    swap(node.groups.keeping, "repeats", lambda original, body, count: 0)
+
+
+def marks_not_exchanged(node: Node) -> None:
+    """Each side of a merge remembers only its own producers."""
+
+    def join(original: Any, told: Any) -> None:
+        own = {state.group: state.marks for state in node.groups.keeping.states()}
+        original(tuple(state._replace(marks=own.get(state.group, ())) for state in told))
+
+    swap(node.groups.keeping, "join", join)
+
+
 MUTANTS = (
     *mutants_of("kept", hole_not_named, safe_not_kept, kept_with_local_bytes),
+    *mutants_of("kept", repeats_taken, marks_not_exchanged),
     *mutants_of("kept", pruned_though_kept, sites=True),
 )

@@ -102,5 +102,7 @@ SEEDS: dict[str, int] = {
     "hole-not-named": 83,
     "safe-not-kept": 1,
     "kept-with-local-bytes": 1,
-    "pruned-though-kept": 2,
+    "repeats-taken": 3,
+    "marks-not-exchanged": 1,
+    "pruned-though-kept": 13,
 }

@@ -8,10 +8,11 @@ from antiphon.core.keeping import KeepRule, RetainSettings
 from antiphon.core.offsets import Branch
 from antiphon.core.service import Service
 from antiphon.core.trace import Level
+from antiphon.protocol.groups import keeping as keeping_module
 from antiphon.protocol.groups.groups import Groups
-from antiphon.protocol.groups.keeping import Standing
+from antiphon.protocol.groups.keeping import Keeping, Standing
 from antiphon.protocol.sessions.settings import STRONG
-from antiphon.wire.body import letters, pack_body
+from antiphon.wire.body import Body, letters, pack_body, read_body
 from antiphon.wire.retained import COVERED_MAX, PRODUCERS_MAX, KeptState, walk
 from tests.unit.protocol.groups.hall import Daemon, Hall
 
@@ -194,3 +195,31 @@ def test_only_what_all_must_see_goes_everywhere(hall: Hall) -> None:
         ask = Ask(STRONG, Multicast(11, service, 1, body))
         submit = groups.handle(0, ask)[-1]
         assert submit.bundle.everywhere is expected, table  # type: ignore[attr-defined]  # Submit
+
+
+def keyed_body(group: str, producer: str) -> Body:
+    body = pack_body(((group,),), (0,), (0,), (b"x",), "", False, producer, 1)
+    return read_body(body, 1)
+
+
+def test_groups_that_are_only_keyed_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping_module, "STANDINGS_MAX", 3)
+    keeping = Keeping(KEPT)
+    for group in ("g1", "a", "g2", "b"):
+        keeping.repeats(keyed_body(group, "q"), 1)
+    assert [state.group for state in keeping.states()] == ["b", "g1", "g2"], "a was first to go"
+    assert keeping.repeats(keyed_body("a", "q"), 1) == 0, "it was forgotten"
+    keeping.repeats(keyed_body("g3", "q"), 1)
+    keeping.repeats(keyed_body("g4", "q"), 1)
+    assert [state.group for state in keeping.states()] == ["g1", "g2", "g3"]
+
+
+def test_marks_of_all_groups_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping_module, "MARK_BYTES_MAX", 3 * (keeping_module.MARK_BYTES + 1))
+    keeping = Keeping(KEPT)
+    for group, producer in (("a", "p"), ("a", "q"), ("b", "p"), ("c", "p")):
+        keeping.repeats(keyed_body(group, producer), 1)
+    marks = {state.group: dict(state.marks) for state in keeping.states()}
+    assert marks == {"a": {"q": 1}, "b": {"p": 1}, "c": {"p": 1}}
+    keeping.join(keeping.states() * 2)
+    assert {state.group: dict(state.marks) for state in keeping.states()} == marks
