@@ -203,7 +203,9 @@ class AutomaticRate:
             rate = self._share * SECOND // max(1, report.round_trip_us)
             window = self._share * 3 // 2
         else:
-            rate = int(capacity * GAINS[self.phase] / (1 - self._overflow.usual))
+            # DOWN shows whether loss is usual: what a queue loses that we fill goes with it.
+            usual = 0.0 if self.phase is Phase.DOWN else self._overflow.usual
+            rate = int(capacity * GAINS[self.phase] / (1 - usual))
             if self.phase is Phase.UP:
                 rate += UP_PACKETS * settings.packet_bytes * SECOND // max(1, report.least_us)
             gain = 3 if self.phase is Phase.STARTUP else 2

@@ -186,3 +186,30 @@ def test_a_word_of_more_delivered_than_can_be_stays_within_the_limits() -> None:
         rate.heard(step * SECOND, Report(delivered, step * SECOND, 0, 40_000, 40_000, 0, 0))
         assert settings.rate_bytes_min <= rate.rate_bytes <= settings.rate_bytes_max
         assert rate.window_bytes > 0
+
+
+def test_usual_loss_is_made_up_for_but_not_while_the_queue_is_to_empty() -> None:
+    """Who began behind a full queue takes what is lost there for usual. Only DOWN can show it
+    better, and not if it sends the more for that."""
+    rate = AutomaticRate(HopSettings())
+    seen = set()
+    for round in range(60):
+        sent = 50 * round
+        report = Report(
+            delivered=600 * sent,
+            arrived=50 * MILLISECOND * round,
+            queue_us=0,
+            round_trip_us=40 * MILLISECOND,
+            least_us=40 * MILLISECOND,
+            sent=sent,
+            lost=sent * 4 // 10,
+        )
+        rate.heard(50 * MILLISECOND * round, report)
+        if round < 20:
+            continue
+        seen.add(rate.phase)
+        if rate.phase is Phase.DOWN:
+            assert rate.rate_bytes <= 0.6 * rate.capacity
+        elif rate.phase is Phase.CRUISE:
+            assert rate.rate_bytes >= 1.3 * rate.capacity
+    assert {Phase.DOWN, Phase.CRUISE} <= seen
