@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from antiphon.core.machine import MILLISECOND
 from antiphon.core.service import Service
 from antiphon.sim.action import Action
 from antiphon.sim.edges import chain, edge_cut
@@ -70,10 +71,12 @@ def lead_gone_in_change(stage: Stage, at: int) -> list[Step]:
     point = stage.leader_at(site)
     victim = site if stage.rng.random() < 0.6 else other
     first = stage.rng.choice((isolated, sites_merge, edge_cut, chain, crash_one))
+    # No draw: the rest of a seed is what it was without.
+    verb = "stop" if at // MILLISECOND % 3 == 0 else "crash"
     return [
         *stage.behind(at, point.host),
         *first(stage, at + stage.span(2, 60)),
-        Step(at, Action("crash", host=Lead(victim.number)), point),
+        Step(at, Action(verb, host=Lead(victim.number)), point),
         Step(at + stage.span(2_000, 3_200), Action("restart", host=victim)),
     ]
 
