@@ -1,12 +1,12 @@
 """Whether many sequences agree on one order, and if not, the shortest proof."""
 
 from collections import deque
+from typing import TypeVar
 
-from antiphon.check.history import Process
-
+Party = TypeVar("Party")
 Sequence = list[int]
-Dispute = list[tuple[Process, int, int]]
-"""Who puts what before what, in a circle: with two entries, two processes disagree."""
+Dispute = list[tuple[Party, int, int]]
+"""Who puts what before what, in a circle: with two entries, two parties disagree."""
 
 
 def ranks(sequences: list[Sequence]) -> dict[int, int] | None:
@@ -38,7 +38,7 @@ def _graph(sequences: list[Sequence]) -> tuple[dict[int, list[int]], dict[int, i
     return after, waits
 
 
-def find_dispute(parties: list[tuple[Process, Sequence]]) -> Dispute | None:
+def find_dispute(parties: list[tuple[Party, Sequence]]) -> Dispute[Party] | None:
     """Two processes with two elements if there are such, else a short circle; none if all
     agree."""
     if ranks([sequence for _, sequence in parties]) is not None:
@@ -61,8 +61,8 @@ def _inversion(sequence: Sequence, places: dict[int, int]) -> tuple[int, int] | 
     return None
 
 
-def _circle(parties: list[tuple[Process, Sequence]]) -> Dispute | None:
-    witness: dict[tuple[int, int], Process] = {}
+def _circle(parties: list[tuple[Party, Sequence]]) -> Dispute[Party] | None:
+    witness: dict[tuple[int, int], Party] = {}
     for process, sequence in parties:
         for pair in zip(sequence, sequence[1:], strict=False):
             witness.setdefault(pair, process)

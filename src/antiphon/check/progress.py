@@ -16,7 +16,7 @@ def judge_progress(reading: Reading, findings: Findings) -> None:
     """P1, P2: owed at the end of a run that came to rest."""
     if reading.ended and reading.records:
         _one_configuration(reading, findings)
-        stable = _stable(reading)
+        stable = stable_configurations(reading)
         _one_view(reading, stable, findings)
         _nothing_pending(reading, stable, findings)
         _nothing_pending_in_views(reading, stable, findings)
@@ -67,7 +67,7 @@ def _ends(reading: Reading, members: tuple[Member, ...]) -> dict[ConfigId | None
     return found
 
 
-def _stable(reading: Reading) -> Stable:
+def stable_configurations(reading: Reading) -> Stable:
     """P2 speaks of a stable view: all its members are up and in it at the end. Where it is
     said who must reach whom, it also is what P1 demands; else P1 is broken, not P2."""
     reached = {}

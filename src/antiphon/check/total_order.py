@@ -57,7 +57,7 @@ def _report_disputes(
         _report_dispute(reading, dispute, findings)
 
 
-def _report_dispute(reading: Reading, dispute: Dispute, findings: Findings) -> None:
+def _report_dispute(reading: Reading, dispute: Dispute[Process], findings: Findings) -> None:
     parts = [
         f"{process} delivers {reading.pieces[one]} before {reading.pieces[other]}"
         for process, one, other in dispute

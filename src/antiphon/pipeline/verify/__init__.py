@@ -1,0 +1,1 @@
+"""Every promise, over tables of records of any size."""

@@ -1,0 +1,133 @@
+"""Rows in and out of a pass: a pass reads batches of Arrow and works on arrays of numbers.
+
+What leaves the pass over messages, and enters the one over processes, has these columns:
+
+| column | of an event | of a finding | of a possible hole |
+| --- | --- | --- | --- |
+| `lane` | process and time | 0 | 0 |
+| `tie` | the rest of the place | time | 0 |
+| `tag` | `Tag.EVENT` and flags | `Tag.FINDING` and the fault | `Tag.HOLE` and flags |
+| `key` | the message | the message | the message |
+| `k1`, `k2` | its place in the order | process, another | its place in the order |
+| `stay` | where the process is | a stay, view or configuration | who lacks it |
+| `config` | where it was sent | a second message | where it was sent |
+
+The pass over processes tells in the same columns how far each stay came (`Tag.STAY`), where a
+process goes down in the order (`Tag.STEP`, from `k1` to `stay`), and what speaks against simpler
+proofs of S4 (`Tag.DOUBT`, bits in `k1`).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from antiphon.pipeline.verify.faults import Fault
+from antiphon.pipeline.verify.lookup import Flags, Longs
+from antiphon.records.arrow import load
+
+ONWARD = ("lane", "tie", "tag", "key", "k1", "k2", "stay", "config")
+ONWARD_SCHEMA = ", ".join(f"{name} long" for name in ONWARD)
+
+TAG_BITS = 4
+
+
+class Tag:
+    EVENT = 0
+    FINDING = 1
+    HOLE = 2
+    STAY = 3
+    STEP = 4
+    DOUBT = 5
+    UNKNOWN = 6
+
+
+Arrays = dict[str, Longs]
+
+
+class Sink:
+    """Collects rows of a pass, many at a time."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[Any, ...]] = []
+
+    def add(
+        self,
+        tag: Any,
+        *,
+        lane: Any = 0,
+        tie: Any = 0,
+        key: Any = 0,
+        k1: Any = 0,
+        k2: Any = 0,
+        stay: Any = 0,
+        config: Any = 0,
+    ) -> None:
+        self._parts.append((lane, tie, tag, key, k1, k2, stay, config))
+
+    def find(
+        self,
+        fault: Fault,
+        *,
+        process: Any,
+        key: Any,
+        t: Any = 0,
+        other: Any = 0,
+        place: Any = -1,
+        second: Any = 0,
+    ) -> None:
+        """Findings; arguments are arrays of one length, or single numbers."""
+        tag = Tag.FINDING | int(fault) << TAG_BITS
+        self.add(tag, tie=t, key=key, k1=process, k2=other, stay=place, config=second)
+
+    def batch(self) -> Any:
+        """What was collected, as a batch; collecting begins anew."""
+        pa = load()
+        columns: list[list[Longs]] = [[] for _ in ONWARD]
+        for part in self._parts:
+            arrays = np.broadcast_arrays(*(np.atleast_1d(np.asarray(one)) for one in part))
+            for column, array in zip(columns, arrays, strict=True):
+                column.append(array.astype(np.int64, copy=False))
+        self._parts = []
+        empty = np.empty(0, np.int64)
+        joined = [np.concatenate(column) if column else empty for column in columns]
+        return pa.RecordBatch.from_arrays([pa.array(one) for one in joined], names=list(ONWARD))
+
+
+def arrays_of(batch: Any, names: Sequence[str]) -> Arrays:
+    return {
+        name: batch.column(batch.schema.get_field_index(name)).to_numpy(zero_copy_only=False)
+        for name in names
+    }
+
+
+def whole_groups(batches: Iterable[Any], names: Sequence[str], by: str) -> Iterator[Arrays]:
+    """Batches cut so that rows with the same value, which follow each other, stay together."""
+    held: Arrays | None = None
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        arrays = arrays_of(batch, names)
+        if held is not None:
+            arrays = {name: np.concatenate((held[name], arrays[name])) for name in names}
+        values = arrays[by]
+        cut = int(np.searchsorted(values, values[-1], side="left"))
+        if cut:
+            yield {name: array[:cut] for name, array in arrays.items()}
+        held = {name: array[cut:] for name, array in arrays.items()}
+    if held is not None:
+        yield held
+
+
+def runs(values: Longs) -> tuple[Longs, Longs]:
+    """Of values of which equal ones follow each other: where each begins, and how often."""
+    if not len(values):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    starts = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1])))
+    return starts, np.diff(np.concatenate((starts, [len(values)])))
+
+
+def before(t: Longs, tie: Longs, other_t: Longs, other_tie: Longs) -> Flags:
+    """Whether one place is before another."""
+    found: Flags = (t < other_t) | ((t == other_t) & (tie < other_tie))
+    return found
