@@ -23,14 +23,14 @@ LIFE = Incarnation(1)
 STEP_US = 10
 """From one message to the next."""
 
-WAY_US = 100
+WAY_US = 50
 """From a submit to the earliest delivery."""
 
-LAG_US = 7
+LAG_US = 2
 """By so much each daemon delivers later than the one before."""
 
 PAUSE_US = 2_000
-LAST = 40
+LAST = 8
 """Messages of an era that are delivered in its transitional part."""
 
 SUBMIT, SEND, DELIVER, HAND = range(4)
@@ -252,7 +252,7 @@ class _History:
     def _letters(self, era: Era, part: Part) -> dict[str, Longs]:
         """Messages of a configuration, in their order."""
         each = (1 + SESSIONS_EACH) * len(part) * len(era.parts)
-        count = max(3 * LAST, self._rows_each // each)
+        count = max(5 * LAST, self._rows_each // each)
         senders = np.array([d * SESSIONS_EACH + n for d in part for n in range(SESSIONS_EACH)])
         sender = self._rng.choice(senders, count)
         service = self._rng.choice(self._services, count)

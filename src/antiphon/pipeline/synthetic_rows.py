@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Sequence
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -74,7 +75,6 @@ class TableWriter:
         """Configurations that ran at the same time."""
         for columns in several:
             values = columns.values
-            values = {name: column for name, column in values.items()}
             order = np.lexsort((values["at"], values["kind"], values["time"], values["daemon"]))
             values = {name: column[order] for name, column in values.items()}
             segment, row = np.empty((2, len(order)), np.int64)
@@ -92,22 +92,22 @@ class TableWriter:
                 self._write(_table(columns, part))
 
     def _write(self, table: Any) -> None:
-        from pyarrow import parquet
-
         path = self._folder / f"{self._files:06}.parquet"
         self._files += 1
-        parquet.write_table(table.drop_columns(["run"]), path, compression="zstd")
+        _parquet().write_table(table.drop_columns(["run"]), path, compression="zstd")
 
     def close(self) -> int:
         """Rows about deliveries that were written."""
-        from pyarrow import parquet
-
         pa = load()
         names = ("path", "complete", "run", "writer", "source", "segment", "rows", "state")
         columns = list(zip(*self._sightings, strict=True))
         table = pa.table(dict(zip((*names, "reason", "part"), map(list, columns), strict=True)))
-        parquet.write_table(table, self._tables / SEGMENTS / "made.parquet")
+        _parquet().write_table(table, self._tables / SEGMENTS / "made.parquet")
         return self._delivered
+
+
+def _parquet() -> Any:
+    return import_module("pyarrow.parquet")
 
 
 def _table(columns: Columns, values: dict[str, Longs]) -> Any:
