@@ -6,6 +6,7 @@ a reason. It keeps every promise but for what is planted. Rows lie in any order 
 """
 
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,12 +101,14 @@ def write_tables(
     rows: int,
     services: tuple[int, ...] = (4, 5),
     plants: tuple[Plant, ...] = (),
-    seed: int = 1,
+    run: str = "synthetic",
 ) -> int:
-    """About as many rows of deliveries and hands as were asked for; how many there are."""
-    return _History(tables, rows, services, plants, seed).write()
+    """A run with about as many rows of deliveries and hands as were asked for; how many there
+    are."""
+    return _History(TableWriter(tables, run), rows, services, plants).write()
 
 
+@cache
 def _sessions(daemons: Part) -> tuple[SessionId, ...]:
     return tuple(
         SessionId(DaemonId(daemon + 1), LIFE, number + 1)
@@ -123,16 +126,11 @@ NAMES = tuple(f"g{number:02}" for number in range(GROUPS))
 
 class _History:
     def __init__(
-        self,
-        tables: Path,
-        rows: int,
-        services: tuple[int, ...],
-        plants: tuple[Plant, ...],
-        seed: int,
+        self, out: TableWriter, rows: int, services: tuple[int, ...], plants: tuple[Plant, ...]
     ) -> None:
-        self._out = TableWriter(tables)
+        self._out = out
         self._services, self._plants = np.array(services, np.int64), plants
-        self._rng = np.random.default_rng(seed)
+        self._rng = np.random.default_rng(1)
         self._eras = make_eras()
         self._rows_each = rows // ERAS
         self._numbers = np.zeros((2, DAEMONS * SESSIONS_EACH), np.int64)

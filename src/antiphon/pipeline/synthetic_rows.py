@@ -19,12 +19,14 @@ from antiphon.records.segment import Heading
 
 Longs = npt.NDArray[np.int64]
 
-RUN = "synthetic"
 PART = "made"
 MESSAGE_KINDS = ("submit", "send", "deliver", "hand")
 SEND, DELIVER = 1, 2
 SESSIONS_EACH = 5
 WORLD = "world"
+SOURCE = "sim"
+"""Each run is a history by itself."""
+
 FILE_ROWS = 400_000
 
 
@@ -41,34 +43,37 @@ class Columns(NamedTuple):
 class TableWriter:
     """Every writer's rows in segments, rows of many segments mixed in files."""
 
-    def __init__(self, tables: Path) -> None:
-        self._tables = tables
+    def __init__(self, tables: Path, run: str) -> None:
+        self._tables, self._run = tables, run
         for name in (RECORDS, OPEN, SEGMENTS):
-            shutil.rmtree(tables / name, ignore_errors=True)
-            (tables / name).mkdir(parents=True)
-        self._folder = tables / RECORDS / f"run={RUN}" / f"part={PART}"
+            (tables / name).mkdir(parents=True, exist_ok=True)
+        self._folder = tables / RECORDS / f"run={run}" / f"part={PART}"
+        shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir(parents=True)
         self._segments: dict[str, int] = {}
         self._sightings: list[tuple[Any, ...]] = []
         self._rng = np.random.default_rng(0)
+        self._control: list[Any] = []
         self._files = 0
         self._delivered = 0
 
     def control(self, daemon: int, rows: Sequence[Record]) -> None:
-        self._plain(f"d{daemon + 1}", "daemon", rows)
+        self._plain(f"d{daemon + 1}", rows)
 
     def world(self, rows: Sequence[Record]) -> None:
-        self._plain(WORLD, "sim", rows)
+        self._plain(WORLD, rows)
 
-    def _plain(self, writer: str, source: str, rows: Sequence[Record]) -> None:
-        heading = Heading(RUN, source, writer, self._segment(writer, source, len(rows)), 0, "boot")
-        self._write(load().Table.from_batches([to_table(rows_to_batch(rows, heading), heading, 0)]))
+    def _plain(self, writer: str, rows: Sequence[Record]) -> None:
+        number = self._segment(writer, len(rows))
+        heading = Heading(self._run, SOURCE, writer, number, 0, "boot")
+        self._control.append(to_table(rows_to_batch(rows, heading), heading, 0))
 
-    def _segment(self, writer: str, source: str, rows: int) -> int:
+    def _segment(self, writer: str, rows: int) -> int:
         number = self._segments.get(writer, 0)
         self._segments[writer] = number + 1
-        path = f"{writer}-{RUN}-{number:08}.arrow"
-        self._sightings.append((path, True, RUN, writer, source, number, rows, "whole", "", PART))
+        path = f"{writer}-{self._run}-{number:08}.arrow"
+        told = (path, True, self._run, writer, SOURCE, number, rows, "whole", "", PART)
+        self._sightings.append(told)
         return number
 
     def messages(self, several: Sequence[Columns]) -> None:
@@ -81,7 +86,7 @@ class TableWriter:
             starts = np.flatnonzero(np.diff(values["daemon"], prepend=-1))
             for start, end in pairwise([*starts.tolist(), len(order)]):
                 writer = f"d{values['daemon'][start] + 1}"
-                segment[start:end] = self._segment(writer, "daemon", end - start)
+                segment[start:end] = self._segment(writer, end - start)
                 row[start:end] = np.arange(end - start)
             values.update(segment=segment, row=row)
             self._delivered += int((values["kind"] >= DELIVER).sum())
@@ -89,7 +94,7 @@ class TableWriter:
             for start in range(0, len(order), FILE_ROWS):
                 chosen = mixed[start : start + FILE_ROWS]
                 part = {name: column[chosen] for name, column in values.items()}
-                self._write(_table(columns, part))
+                self._write(_table(self._run, columns, part))
 
     def _write(self, table: Any) -> None:
         path = self._folder / f"{self._files:06}.parquet"
@@ -99,10 +104,11 @@ class TableWriter:
     def close(self) -> int:
         """Rows about deliveries that were written."""
         pa = load()
+        self._write(pa.Table.from_batches(self._control))
         names = ("path", "complete", "run", "writer", "source", "segment", "rows", "state")
         columns = list(zip(*self._sightings, strict=True))
         table = pa.table(dict(zip((*names, "reason", "part"), map(list, columns), strict=True)))
-        _parquet().write_table(table, self._tables / SEGMENTS / "made.parquet")
+        _parquet().write_table(table, self._tables / SEGMENTS / f"{self._run}.parquet")
         return self._delivered
 
 
@@ -110,7 +116,7 @@ def _parquet() -> Any:
     return import_module("pyarrow.parquet")
 
 
-def _table(columns: Columns, values: dict[str, Longs]) -> Any:
+def _table(run: str, columns: Columns, values: dict[str, Longs]) -> Any:
     """The columns of a table: whatever is not a number by its place in a short list."""
     pa = load()
     count = len(values["kind"])
@@ -131,9 +137,9 @@ def _table(columns: Columns, values: dict[str, Longs]) -> Any:
     has_view = (kind == SEND) | (kind > DELIVER)
     writers = [f"d{number + 1}" for number in range(int(values["daemon"].max()) + 1)]
     made: dict[str, Any] = {
-        "run": pa.repeat(pa.scalar(RUN), count),
+        "run": pa.repeat(pa.scalar(run), count),
         "writer": chosen("writer", writers, values["daemon"]),
-        "source": pa.repeat(pa.scalar("daemon"), count),
+        "source": pa.repeat(pa.scalar(SOURCE), count),
         "boot": pa.repeat(pa.scalar("boot"), count),
         "segment": values["segment"],
         "row": values["row"],

@@ -8,6 +8,9 @@ COMMANDS = {
     "ingest": LazyCommand(
         "antiphon.tools.pipeline_ingest:ingest", "Take record files into tables."
     ),
+    "verify": LazyCommand(
+        "antiphon.tools.pipeline_verify:verify", "See whether every promise was kept."
+    ),
     "measure": LazyCommand(
         "antiphon.tools.pipeline_measure:measure",
         "Latency, traffic, rounds, changes and overhead of what was recorded.",

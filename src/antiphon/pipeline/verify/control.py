@@ -32,7 +32,7 @@ from antiphon.pipeline.verify.histories import History
 from antiphon.records.arrow import load
 from antiphon.records.schema import COLUMNS, arrow_schema, batch_to_rows
 
-MESSAGES = (Kind.SUBMIT, Kind.SEND, Kind.COMPLETE, Kind.DELIVER, Kind.HAND)
+MESSAGES = (Kind.SUBMIT, Kind.SEND, Kind.COMPLETE, Kind.DELIVER, Kind.HAND, Kind.REPEAT)
 CONTROL = (
     *(Kind.START, Kind.STOP, Kind.QUIET, Kind.REACH, Kind.TRANSITIONAL, Kind.INSTALL),
     *(Kind.OPEN, Kind.CLOSE, Kind.JOIN, Kind.LEAVE, Kind.VIEW, Kind.SIGNAL, Kind.LEFT),

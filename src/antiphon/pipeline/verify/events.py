@@ -47,6 +47,7 @@ class Event(IntEnum):
     COMPLETE = 5
     DELIVER = 6  # a = configuration
     HAND = 7  # a = view, b = group, c = content
+    REPEAT = 8  # a daemon does not hand it, for it has handed the same before
 
 
 COLUMNS = ("key", "what", "t", "tie", "a", "b", "c")
@@ -86,6 +87,7 @@ def events(rows: DataFrame, numbers: DataFrame) -> DataFrame:
     kinds = [
         _deliveries(rows.where("kind = 'deliver'"), Event.DELIVER, _config("config")),
         _deliveries(rows.where("kind = 'complete'"), Event.COMPLETE, nothing()),
+        _deliveries(rows.where("kind = 'repeat'"), Event.REPEAT, nothing()),
         _hands(rows.where("kind = 'hand'")),
         _submits(rows.where("kind = 'submit'")),
         _sends(rows.where("kind = 'send'")),

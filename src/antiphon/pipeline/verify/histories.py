@@ -88,7 +88,8 @@ def _history(
         floor = origin
         for line in sorted(writers[key], key=lambda line: int(line.segment)):
             places.append((line.key, number, by_wall, writer, floor, origin))
-            floor = max(floor, line[last])
+            # A client writes a request when it knows its number, later than it made it.
+            floor = max(floor, line[last]) if line.source != "client" else origin
     _check("writers", len(writers), WRITER_BITS)
     _check("segments of a writer", max(line.segment for line in lines), SEGMENT_BITS)
     _check("rows of a segment", max(line.row for line in lines), ROW_BITS)

@@ -171,8 +171,8 @@ class _Sessions:
             self._holes()
 
     def _lacks(self, who: int) -> bool:
-        own = bool(self.mail.discards[self.message]) and who == self.mail.origin[self.message]
-        return who not in self.has and not own
+        excused = self.mail.is_excused(np.array([self.message]), np.array([who]))
+        return who not in self.has and not excused[0]
 
     def _report(self, fault: Fault, who: int, view: int, other: int = 0) -> None:
         found = {"process": who, "key": self.key, "t": self.t, "place": view}

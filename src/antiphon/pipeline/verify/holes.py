@@ -81,11 +81,11 @@ def holes(questions: DataFrame, onward: DataFrame, look: Callable[[], Lookup]) -
     near = delivers.join(F.broadcast(keys.distinct()), "key", "left_semi")
     who = F.shiftright("lane", TIME_BITS).alias("who")
     near = near.select("key", who, "config", F.struct("lane", "tie", "key").alias("place"))
-    near = near.localCheckpoint()
+    near = near.persist()
     first = near.select(F.col("key").alias("message"), "who", "config", F.col("place").alias("one"))
     second = near.select(F.col("key").alias("last"), "who", "config", F.col("place").alias("other"))
     both = questions.join(first, ["message", "config"]).join(second, ["last", "who", "config"])
-    sure = both.where(F.col("one") < F.col("other")).select(*HOLE).distinct().localCheckpoint()
+    sure = both.where(F.col("one") < F.col("other")).select(*HOLE).distinct().persist()
     unsure = questions.join(sure, list(HOLE), "left_anti").collect()
     found = sure
     if unsure:

@@ -138,7 +138,7 @@ def _own_hands(mail: Mail, sink: Sink) -> None:
     for self-discard, closed or left."""
     look, rows = mail.look, mail.send_groups
     origin = mail.origin[rows.at]
-    missing = mail.reliable[rows.at] & ~rows.has(OWN) & ~mail.discards[rows.at]
+    missing = mail.reliable[rows.at] & ~rows.has(OWN) & ~mail.is_excused(rows.at, origin)
     missing &= ~contains(mail.handed, rows.at << PAIR | origin)
     chosen = np.flatnonzero(missing)
     if not len(chosen):

@@ -41,6 +41,7 @@ from antiphon.pipeline.verify.histories import (
 )
 from antiphon.pipeline.verify.holes import candidates, holes, is_tag
 from antiphon.pipeline.verify.lookup import Hashes, Lookup, Wanted
+from antiphon.pipeline.verify.stories import joined
 from antiphon.pipeline.verify.story import FINDINGS, tell, told_by_judges
 from antiphon.pipeline.verify.total_order import disputes
 
@@ -83,6 +84,8 @@ class Verification:
         self._ended = ended
         self.histories = segments.histories
         self._rows = placed(rows, segments)
+        if any(one.has_clients for one in self.histories):
+            self._rows = joined(self._rows)
         count = sum(one.rows for one in self.histories)
         usual = int(str(spark.conf.get("spark.sql.shuffle.partitions")))
         self._tasks = max(usual, count // ROWS_PER_TASK)
@@ -137,9 +140,10 @@ class Verification:
             for finding in told_by_judges(facts, self.histories[facts.history])
         ]
         judged = self._spark.createDataFrame(control, FINDINGS)
-        verdict = Verdict(self.histories, sentences.union(judged).localCheckpoint())
+        findings = sentences.union(judged).persist()
+        findings.count()
         onward.unpersist()
-        return verdict
+        return Verdict(self.histories, findings)
 
     def _passes(self) -> tuple[DataFrame, DataFrame]:
         """Events as they leave the first pass, and what both say: findings, possible holes, how
@@ -149,7 +153,7 @@ class Verification:
         onward = onward.persist(StorageLevel.DISK_ONLY)
         process = F.shiftright("lane", TIME_BITS)
         by_process = onward.repartition(self._tasks, process).sortWithinPartitions(*PLACE)
-        return onward, by_process.mapInArrow(pass_over_processes, ONWARD_SCHEMA).localCheckpoint()
+        return onward, by_process.mapInArrow(pass_over_processes, ONWARD_SCHEMA).persist()
 
     # Where the passes could not decide.
 
@@ -158,7 +162,7 @@ class Verification:
     ) -> Iterable[DataFrame]:
         disputed: set[int] = set()
         if summary.steps:
-            argued = disputes(onward, summary.steps, self._look).localCheckpoint()
+            argued = disputes(onward, summary.steps, self._look).persist()
             history = self._look().history
             disputed = {int(history[row.k1]) for row in argued.select("k1").distinct().collect()}
             yield argued
@@ -176,7 +180,7 @@ class Verification:
         doubtful = [config for config, history in configs if history in untrusted]
         kept = found.where(~F.col("config").isin(argued)) if argued else found
         trusted: Column = ~F.col("config").isin(doubtful) if doubtful else F.lit(True)
-        questions = candidates(kept, trusted).localCheckpoint()
+        questions = candidates(kept, trusted).persist()
         if not questions.isEmpty():
             yield holes(questions, onward, self._look)
 

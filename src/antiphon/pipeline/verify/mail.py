@@ -80,6 +80,7 @@ class Mail:
         self.completes = Rows(rows, message, kind == Event.COMPLETE)
         self.delivers = Rows(rows, message, kind == Event.DELIVER)
         self.hands = Rows(rows, message, kind == Event.HAND)
+        self.repeats = Rows(rows, message, kind == Event.REPEAT)
         self.origin = self.key >> NUMBER_BITS
         self.is_unreliable = (self.key & 1) == 1
         self._note_submits()
@@ -214,6 +215,15 @@ class Mail:
     @cached_property
     def handed(self) -> Longs:
         return np.unique(self.hands.pairs[self.hands.has(LEAD)])
+
+    @cached_property
+    def _repeated(self) -> Longs:
+        return np.unique(self.repeats.pairs)
+
+    def is_excused(self, at: Longs, process: Longs) -> Flags:
+        """A session that discards its own message, or whose daemon takes it for a repeat."""
+        own: Flags = self.discards[at] & (self.origin[at] == process)
+        return own | contains(self._repeated, at << PAIR | self.look.home[process])
 
     @cached_property
     def reliable(self) -> Flags:

@@ -150,7 +150,8 @@ def _report_missing(
 
 
 def _together_in_views(mail: Mail, sink: Sink) -> None:
-    """D4, S2 for sessions. A message with self-discard is excused at its own sender only."""
+    """D4, S2 for sessions. A message with self-discard is excused at its own sender only, a
+    repeat at those of the daemon that knows it."""
     look, rows, companies = mail.look, mail.hands, mail.look.view_companies
     chosen = mail.reliable[rows.at] & mail.is_home
     if not chosen.any():
@@ -165,7 +166,7 @@ def _together_in_views(mail: Mail, sink: Sink) -> None:
         present, missing = _split(message, int(company[place]), pairs, companies)
         for stay in missing:
             who = int(look.session_stay_process[stay])
-            if mail.discards[message] and who == mail.origin[message]:
+            if mail.is_excused(np.array([message]), np.array([who]))[0]:
                 continue
             witness = int(look.session_stay_process[present[0]])
             view = int(look.session_stay_view[stay])

@@ -1,0 +1,53 @@
+"""Verify finds what is planted in a made-up history, and nothing else."""
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from antiphon.core.errors import UsageError
+from antiphon.pipeline.synthetic import BREAKS, Plant, write_tables
+from antiphon.pipeline.verify.job import verify
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+ROWS = 20_000
+EVERY_SERVICE = (0, 1, 2, 3, 4, 5)
+
+Findings = dict[str, list[tuple[str, str]]]
+
+
+@pytest.fixture(scope="module")
+def findings(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    """One job for all: each history is a run of its own."""
+    tables = tmp_path_factory.mktemp("tables")
+    write_tables(tables, ROWS, run="ordered")
+    write_tables(tables, ROWS, EVERY_SERVICE, run="mixed")
+    for plant in Plant:
+        write_tables(tables, ROWS, plants=(plant,), run=plant.name)
+    found: Findings = defaultdict(list)
+    verdict = verify(spark, tables)
+    assert len(verdict.histories) == 2 + len(Plant)
+    for row in verdict.findings.collect():
+        found[row.run].append((row.promise, row.text))
+    return found
+
+
+@pytest.mark.parametrize("run", ["ordered", "mixed"])
+def test_a_good_history_breaks_no_promise(findings: Findings, run: str) -> None:
+    assert findings[run] == []
+
+
+@pytest.mark.parametrize("plant", Plant)
+def test_what_is_planted_is_found(findings: Findings, plant: Plant) -> None:
+    found = findings[plant.name]
+    assert {promise for promise, _ in found} == BREAKS[plant], found
+
+
+def test_no_such_run(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="pipeline ingest"):
+        verify(spark, tmp_path)
+    write_tables(tmp_path, 1)
+    with pytest.raises(UsageError, match="no rows of another"):
+        verify(spark, tmp_path, ["another"])

@@ -1,0 +1,50 @@
+"""Verify and the judges say the same of the same records."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from antiphon.check import judge
+from antiphon.pipeline.ingest import ingest
+from antiphon.pipeline.verify.agreement import Case, compare, mutant_case
+from antiphon.pipeline.verify.job import verify
+from antiphon.records.gather import gather
+from antiphon.sim.mutants import MUTANTS
+from antiphon.sim.mutants.seeds import SEEDS
+from antiphon.sim.swarm import draw
+from antiphon.sim.trial import play
+from tests.unit.records.test_gather import scatter
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+SAMPLE = (
+    *("unstable-sent-again", "stable-when-held-here", "heads-ignored", "causal-without-past"),
+    *("fifo-without-chain", "unreliable-in-part", "no-shrink-view", "own-messages-discarded"),
+    *("torn-view-without-lineage", "whole-by-one-member", "transition-not-told"),
+)
+"""Together they break every promise from D1 to S6; `antiphon soak` takes all of them."""
+
+
+def test_mutants_are_judged_alike(spark: SparkSession) -> None:
+    whole = [Case("", False, 7), Case("", True, 7)]
+    found = compare(spark, [*map(mutant_case, SAMPLE), *whole])
+    assert [one for one in found if not one.agrees] == []
+    assert all(one.verify == () for one in found[-2:])
+    broken = {promise for one in found for promise in one.verify}
+    wanted = {f"D{number}" for number in range(1, 9)} | {f"S{number}" for number in range(1, 7)}
+    assert wanted <= broken
+
+
+def test_what_clients_tell_is_judged_alike(spark: SparkSession, tmp_path: Path) -> None:
+    """Each daemon and each client writes for itself, clients late: see test_gather."""
+    mutant = "nothing-fetched"
+    run, _ = play(draw(SEEDS[mutant]), MUTANTS[mutant].plant)
+    scatter(tmp_path / "records", run.records)
+    ingest(spark, [tmp_path / "records"], tmp_path / "tables")
+    verdict = verify(spark, tmp_path / "tables")
+    rows = gather([tmp_path / "records"])
+    assert [one.name for one in verdict.histories] == ["all"]
+    found = {row.promise for row in verdict.findings.collect()}
+    assert found == {one.promise for one in judge(rows)}
+    assert found
