@@ -11,6 +11,9 @@ COMMANDS = {
     "verify": LazyCommand(
         "antiphon.tools.pipeline_verify:verify", "See whether every promise was kept."
     ),
+    "synthetic": LazyCommand(
+        "antiphon.tools.pipeline_synthetic:synthetic", "Write tables of a made-up history."
+    ),
     "measure": LazyCommand(
         "antiphon.tools.pipeline_measure:measure",
         "Latency, traffic, rounds, changes and overhead of what was recorded.",

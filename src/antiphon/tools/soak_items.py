@@ -56,6 +56,10 @@ def _mutants(soak: Soak) -> tuple[bool, Figures]:
     return _command(["sim", "mutants", "--json", *_jobs(soak)])
 
 
+def _verify_mutants(soak: Soak) -> tuple[bool, Figures]:
+    return _command(["pipeline", "verify", "--mutants", "--json"])
+
+
 def _fuzz(soak: Soak) -> tuple[bool, Figures]:
     from antiphon.tools.fuzz_command import print_report, run
 
@@ -136,7 +140,7 @@ def _command(arguments: list[str]) -> tuple[bool, Figures]:
             click.echo(line, nl=False)
             last = line
     try:
-        told = msgspec.json.decode(last, type=dict[str, float | list[str | float] | str])
+        told = msgspec.json.decode(last, type=dict[str, object])
     except msgspec.DecodeError:
         return False, {}
     figures = {name: _figure(value) for name, value in told.items()}
@@ -175,6 +179,7 @@ ITEMS: dict[str, Item] = {
         for part in range(NEW_SITE_SEEDS // SITE_PART)
     },
     "mutants": Item("known bugs are planted, and each must be caught", _mutants),
+    "verify-mutants": Item("their records are verified on Spark and judged", _verify_mutants),
     "fuzz": Item(f"{FUZZ_INPUTS:,} random and mutated inputs", _fuzz),
     "digests": Item(
         f"{len(DIGEST_SEEDS)} seeds under {len(HASH_SEEDS)} values of PYTHONHASHSEED",

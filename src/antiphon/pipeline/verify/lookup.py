@@ -291,22 +291,25 @@ class Lookup:
 
     def wanted_in_company(self, wanted: Longs, company: Longs) -> Longs:
         """How many stays of each company count for a message."""
-        stays = self.daemon_companies.stays
-        members = [self.daemon_stay_process[one] for one in stays]
-        return self._count("company", members, wanted, company)
+        companies = self.daemon_companies
+        inside = companies.of >= 0
+        pairs = (companies.of[inside], self.daemon_stay_process[inside])
+        return self._count("company", *pairs, len(companies.size), wanted, company)
 
     def wanted_in_config(self, wanted: Longs, config: Longs) -> Longs:
         """How many members of each configuration count; 0 for none."""
-        members = [np.array(one, np.int64) for one in (*self.config_members, ())]
-        return self._count("config", members, wanted, config)
+        pairs = (self._config_pairs >> PROCESS_BITS, self._config_pairs & MASK)
+        return self._count("config", *pairs, len(self.configs) + 1, wanted, config)
 
-    def _count(self, name: str, members: list[Longs], wanted: Longs, which: Longs) -> Longs:
+    def _count(
+        self, name: str, place: Longs, process: Longs, size: int, wanted: Longs, which: Longs
+    ) -> Longs:
+        """Of places with processes: how many of each place are wanted."""
         found = np.zeros(len(wanted), np.int64)
         for number in np.unique(wanted).tolist():
             counts = self._counts.get((name, number))
             if counts is None:
-                wants = self._wants[number]
-                counts = np.array([int(wants[each].sum()) for each in members], np.int64)
+                counts = np.bincount(place[self._wants[number][process]], minlength=size)
                 self._counts[name, number] = counts
             chosen = wanted == number
             found[chosen] = counts[which[chosen]]
