@@ -254,8 +254,7 @@ class _History:
         senders = np.array([d * SESSIONS_EACH + n for d in part for n in range(SESSIONS_EACH)])
         sender = self._rng.choice(senders, count)
         service = self._rng.choice(self._services, count)
-        if not era.number % 2:
-            service[-LAST:] = self._services[-1]
+        service[-LAST:] = self._services[-1]
         number = np.empty(count, np.int64)
         for unreliable in (0, 1):
             chosen = np.flatnonzero((service == 0) == bool(unreliable))
