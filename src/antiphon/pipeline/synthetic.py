@@ -321,7 +321,12 @@ class _History:
             found.move(one, who, session, int(base[other]) + LAG_US * who)
             found.move(other, who, session, int(base[one]) + LAG_US * who)
         if self._plants_in(Plant.LOSS, era):
-            one = next(a for a in middle if sender[a] != home and service[a] == 4)
+            group = found.letters["group"]
+            one = next(
+                a
+                for a in ordered
+                if sender[a] != home and service[a] == 4 and group[a] in group[middle[middle > a]]
+            )
             found.drop(one, who, session)
         if self._plants_in(Plant.DUPLICATE, era):
             one = middle[0]
