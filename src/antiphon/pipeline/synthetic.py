@@ -327,7 +327,7 @@ class _History:
                 for a in ordered
                 if sender[a] != home and service[a] == 4 and group[a] in group[middle[middle > a]]
             )
-            found.drop(one, who, session)
+            found.drop(int(one), who, session)
         if self._plants_in(Plant.DUPLICATE, era):
             one = middle[0]
             found.again(one, who, session, int(base[-1]) + LAG_US * who)
