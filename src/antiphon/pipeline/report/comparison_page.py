@@ -11,7 +11,7 @@ from antiphon.pipeline.report.drawing import COLOURS, drawing
 from antiphon.pipeline.report.page import Page, Section, cell_text
 
 PAPER = "paper"
-NO_QUANTITY = ("ratio", "%", "/", "gain", "asked", "arrive")
+NO_QUANTITY = ("ratio", "%", " / ", "gain", "asked", "arrive")
 """In names of columns that are not drawn."""
 
 
@@ -89,15 +89,15 @@ def unique(columns: list[str]) -> list[str]:
 
 def drawn_columns(table: Table) -> list[int]:
     """Quantities: the paper's and ours, and no ratios."""
-    return [
-        place
-        for place, name in enumerate(table.columns)
-        if place
-        and not any(word in name for word in NO_QUANTITY)
-        and all(isinstance(row[place], int | float) for row in table.rows)
-        and name != "ours"
-        or (place and name == "ours" and "/" not in table.columns[place - 1])
-    ]
+    return [place for place in range(1, len(table.columns)) if _is_quantity(table, place)]
+
+
+def _is_quantity(table: Table, place: int) -> bool:
+    name = table.columns[place]
+    if name == "ours":  # of what stands before it
+        name = table.columns[place - 1]
+    numbers = all(isinstance(row[place], int | float) for row in table.rows)
+    return numbers and not any(word in name for word in NO_QUANTITY)
 
 
 def _bars(table: Table, drawn: list[int]) -> str:

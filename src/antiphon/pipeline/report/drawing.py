@@ -88,8 +88,13 @@ def drawing(
 
 
 def plain_numbers(axis: Any) -> None:
-    """1,000 rather than a power of ten."""
+    """On a logarithmic scale: 1, 2, 5, 10 and so on, and no powers of ten."""
+    from matplotlib.ticker import LogLocator
+
     axis.set_major_formatter("{x:,g}")
+    axis.set_minor_locator(LogLocator(subs=(2, 5)))
+    axis.set_minor_formatter("{x:,g}")
+    axis.set_tick_params(which="minor", labelsize=8)
 
 
 def with_variables(svg: str, width: int) -> str:
