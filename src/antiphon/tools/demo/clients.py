@@ -2,7 +2,7 @@
 
     python -m antiphon.tools.demo.clients RECORDS ADDRESS...
 
-When its standard input ends each sends a last word, and nothing more. When all have heard their
+When all have joined their groups they say so in a line. When standard input ends each sends a last word, and nothing more. When all have heard their
 own, and so everything before it, a line of JSON tells what they sent and saw; they read on until
 they are killed.
 """
@@ -33,6 +33,7 @@ class Clients:
     def __init__(self, records: str, addresses: Sequence[str]) -> None:
         self._records = records
         self._addresses = addresses
+        self._joined = asyncio.Semaphore(0)
         self._quiet = asyncio.Event()
         self._ended = asyncio.Semaphore(0)
         self.seen: Counter[str] = Counter()
@@ -41,11 +42,16 @@ class Clients:
         async with asyncio.TaskGroup() as tasks:
             for number in range(len(self._addresses)):
                 tasks.create_task(self._live(number))
+            await self._all(self._joined)
+            print("joined", flush=True)
             await _input_ends()
             self._quiet.set()
-            for _ in self._addresses:
-                await self._ended.acquire()
+            await self._all(self._ended)
             print(msgspec.json.encode(self.seen).decode(), flush=True)
+
+    async def _all(self, done: asyncio.Semaphore) -> None:
+        for _ in self._addresses:
+            await done.acquire()
 
     async def _live(self, number: int) -> None:
         """If its daemon is lost it goes on at the next one."""
@@ -60,6 +66,7 @@ class Clients:
         for group in GROUPS:
             if group != GROUPS[number % len(GROUPS)]:  # each is a stranger to one group
                 await session.join(group)
+        self._joined.release()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._read(session))
             tasks.create_task(self._speak(session, Random(number)))

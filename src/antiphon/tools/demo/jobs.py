@@ -1,5 +1,8 @@
 """What Spark makes of the records of a demo: tables, a verdict, figures and a page."""
 
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +29,9 @@ class Results:
 
 def analyse(directory: Path, master: str, say: Say) -> Results:
     records, tables, out = directory / "records", directory / "tables", directory / "report.html"
-    with spark_session("demo", master, "2g", QUICK) as spark:
+    with ExitStack() as stack:
+        with _stderr_into(directory / "spark.log"):
+            spark = stack.enter_context(spark_session("demo", master, "2g", QUICK))
         from antiphon.pipeline.ingest import ingest
         from antiphon.pipeline.measure.measure import measure
         from antiphon.pipeline.report.report import report
@@ -44,3 +49,16 @@ def analyse(directory: Path, master: str, say: Say) -> Results:
         page.subtitle = f"{rows:,} records of daemons and clients: {kept}"
         out.write_text(page.html())
     return Results(rows, violations, figures, out)
+
+
+@contextmanager
+def _stderr_into(path: Path) -> Iterator[None]:
+    """For what is started here: Java has things to say that are no step of a demo."""
+    kept = os.dup(2)
+    with path.open("ab") as log:
+        os.dup2(log.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)

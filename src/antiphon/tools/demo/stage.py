@@ -57,16 +57,21 @@ class Stage:
             self._clients = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, process_group=0
             )
+        self._hear_clients()
 
     def silence_clients(self) -> dict[str, int]:
         """They send no more, and all that they sent has come; what they sent and saw."""
-        assert self._clients is not None and self._clients.stdin and self._clients.stdout
+        assert self._clients is not None and self._clients.stdin
         self._clients.stdin.close()
+        return msgspec.json.decode(self._hear_clients(), type=dict[str, int])
+
+    def _hear_clients(self) -> bytes:
+        assert self._clients is not None and self._clients.stdout
         said = self._clients.stdout.readline()
         if not said:
             last = self._log.read_text().splitlines()[-1:] or ["they said nothing"]
             raise RuntimeError(f"the clients ended: {last[0]}")
-        return msgspec.json.decode(said, type=dict[str, int])
+        return said
 
     def quiet(self) -> None:
         """From here on progress is owed."""
