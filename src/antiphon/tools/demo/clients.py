@@ -2,9 +2,9 @@
 
     python -m antiphon.tools.demo.clients RECORDS ADDRESS...
 
-When all have joined their groups they say so in a line. When standard input ends each sends a last word, and nothing more. When all have heard their
-own, and so everything before it, a line of JSON tells what they sent and saw; they read on until
-they are killed.
+When all have joined their groups they say so in a line. When standard input ends each sends a
+last word, and nothing more. When all have heard their own, and so everything before it, a line
+of JSON tells what they sent and saw; they read on until they are killed.
 """
 
 import asyncio
@@ -46,7 +46,8 @@ class Clients:
             print("joined", flush=True)
             await _input_ends()
             self._quiet.set()
-            await self._all(self._ended)
+            async with asyncio.timeout(TIMEOUT_S):
+                await self._all(self._ended)
             print(msgspec.json.encode(self.seen).decode(), flush=True)
 
     async def _all(self, done: asyncio.Semaphore) -> None:
