@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from antiphon.core.trace import Kind
 from antiphon.pipeline.measure.facts import Facts, messages, named, of_kind, told_once
-from antiphon.pipeline.measure.spread import percentiles, rounded
+from antiphon.pipeline.measure.spread import rounded, spread, unpacked
 
 ORIGIN = ("history", "sender", "sender_life", "sender_number", "loose")
 BY = (
@@ -45,15 +45,10 @@ def latency(facts: Facts) -> DataFrame:
             "by"
         ),
         F.sum("count").alias("messages"),
-        *percentiles("latency_us", "count", MILLISECOND),
+        spread("latency_us", "count").alias("spread"),
     )
-    return found.select(
-        "history",
-        "by",
-        *columns,
-        "messages",
-        *found.columns[-5:],
-    )
+    told = unpacked(F.col("spread"), MILLISECOND)
+    return found.withColumns(told).select("history", "by", *columns, "messages", *told)
 
 
 def matched(facts: Facts) -> DataFrame:

@@ -21,10 +21,13 @@ def rounded(value: Column) -> Column:
     return (F.round(whole / step) * step).cast("long")
 
 
-def percentiles(value: str, count: str, per: int = 1, digits: int = 3) -> list[Column]:
-    """A column for each, and the highest; in units of `per`."""
-    found = [
-        F.round(F.percentile(value, F.lit(share), F.col(count)) / per, digits).alias(name)
-        for name, share in PERCENTILES.items()
-    ]
-    return [*found, F.round(F.max(value) / per, digits).alias("max")]
+def spread(value: str, count: str) -> Column:
+    """All percentiles and the highest value: one aggregate holds the values only once."""
+    shares = F.array(*map(F.lit, (*PERCENTILES.values(), 1.0)))
+    return F.percentile(value, shares, F.col(count))
+
+
+def unpacked(found: Column, per: int, digits: int = 3) -> dict[str, Column]:
+    """What `spread` gave, a column each, in units of `per`."""
+    names = (*PERCENTILES, "max")
+    return {name: F.round(found[place] / per, digits) for place, name in enumerate(names)}
