@@ -112,5 +112,6 @@ def test_seeds_that_the_node_itself_does_not_pass_are_named(swarm: Swarm) -> Non
     assert hunt.unsound(False, range(9), jobs=1) == [2]
 
 
-def test_every_promise_of_delivery_and_service_is_owed_a_mutant() -> None:
-    assert hunt.PROMISES_OWED == tuple("D1 D2 D3 D4 D5 D6 D7 D8 S1 S2 S3 S4 S5 S6".split())
+def test_every_promise_of_delivery_service_and_logs_is_owed_a_mutant() -> None:
+    owed = "D1 D2 D3 D4 D5 D6 D7 D8 S1 S2 S3 S4 S5 S6 K1 K2 K3"
+    assert hunt.PROMISES_OWED == tuple(owed.split())
