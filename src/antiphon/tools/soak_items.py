@@ -25,6 +25,7 @@ SPEED_SEEDS = range(0, 60)
 FUZZ_INPUTS = 5_000_000
 VIEWS_SIMULATED = 200_000
 VIEWS_REAL = 5_000
+BIG_SITES, BIG_DAEMONS = 100, 50
 
 Figures = dict[str, float]
 
@@ -58,6 +59,11 @@ def _mutants(soak: Soak) -> tuple[bool, Figures]:
 
 def _verify_mutants(soak: Soak) -> tuple[bool, Figures]:
     return _command(["pipeline", "verify", "--mutants", "--json"])
+
+
+def _big(soak: Soak) -> tuple[bool, Figures]:
+    sizes = ["--sites", str(BIG_SITES), "--daemons", str(BIG_DAEMONS)]
+    return _command(["sim", "big", *sizes, "--json"])
 
 
 def _fuzz(soak: Soak) -> tuple[bool, Figures]:
@@ -143,7 +149,8 @@ def _command(arguments: list[str]) -> tuple[bool, Figures]:
         told = msgspec.json.decode(last, type=dict[str, object])
     except msgspec.DecodeError:
         return False, {}
-    figures = {name: _figure(value) for name, value in told.items()}
+    plain = {name: value for name, value in told.items() if not isinstance(value, dict)}
+    figures = {name: _figure(value) for name, value in plain.items()}
     return running.returncode == 0, figures
 
 
@@ -178,6 +185,9 @@ ITEMS: dict[str, Item] = {
         )
         for part in range(NEW_SITE_SEEDS // SITE_PART)
     },
+    "big": Item(
+        f"{BIG_SITES} sites of {BIG_DAEMONS} daemons form, work, lose some and merge", _big
+    ),
     "mutants": Item("known bugs are planted, and each must be caught", _mutants),
     "verify-mutants": Item("their records are verified on Spark and judged", _verify_mutants),
     "fuzz": Item(f"{FUZZ_INPUTS:,} random and mutated inputs", _fuzz),

@@ -89,7 +89,20 @@ def test_a_broken_state_is_refused(tmp_path: Path) -> None:
 
 def test_the_items_are_those_that_are_owed() -> None:
     assert {"reach", "mutants", "fuzz", "digests", "speed"} < set(ITEMS)
-    assert {"sites-reach", "sites-1", "sites-8", "sites-digests"} < set(ITEMS)
+    assert {"sites-reach", "sites-1", "sites-8", "sites-digests", "big"} < set(ITEMS)
+
+
+def test_the_large_run_is_judged_by_its_exit_and_gives_its_figures(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(soak_items, "BIG_SITES", 4)
+    monkeypatch.setattr(soak_items, "BIG_DAEMONS", 1)
+    passed, figures = ITEMS["big"].run(Soak(0, None))
+    assert passed
+    assert (figures["sites"], figures["violations"], figures["messages"]) == (4, 0, 100)
+    assert all(isinstance(value, int | float) for value in figures.values())
+    monkeypatch.setattr(soak_items, "BIG_SITES", 1)  # there is nobody to lose
+    assert ITEMS["big"].run(Soak(0, None)) == (False, {})
 
 
 def test_seeds_of_several_sites_are_run_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
