@@ -5,6 +5,7 @@ from typing import Any
 from antiphon.protocol.node import Node
 from antiphon.protocol.stream.recovery import Plan
 from antiphon.protocol.stream.ring import Ring
+from antiphon.sim.mutants.ordering import remember_without
 from antiphon.sim.mutants.planting import mutants_of, on_plan, on_ring, swap
 from antiphon.wire.reports import StreamReport
 
@@ -87,6 +88,14 @@ def whole_by_one_member(node: Node) -> None:
     on_plan(node, change)
 
 
+def early_past_not_passed_on(node: Node) -> None:
+    """What ran ahead before a message that we delivered is not in the past of ours.
+
+    Inside a site it shows seldom: the token brings what ran ahead before anybody asks for it.
+    """
+    remember_without(node, "early_past")
+
+
 def far_not_fetched(node: Node) -> None:
     """What only other sites hold is not fetched when a configuration ends."""
 
@@ -113,6 +122,7 @@ MUTANTS = mutants_of(
     stable_by_one_report,
     idle_sites_silent,
     whole_by_one_member,
+    early_past_not_passed_on,
     far_not_fetched,
     sites=True,
 )

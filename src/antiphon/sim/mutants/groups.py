@@ -135,9 +135,9 @@ def transition_not_told(node: Node) -> None:
 def own_messages_discarded(node: Node) -> None:
     """Every message is treated as if its sender did not want it back."""
 
-    def deliver(original: Any, now: int, bundle: Bundle, transitional: bool) -> Any:
-        bundle.self_discard = True
-        return original(now, bundle, transitional)
+    def deliver(original: Any, now: int, event: Delivered) -> Any:
+        event.bundle.self_discard = True
+        return original(now, event)
 
     swap(node.groups, "_deliver_messages", deliver)
 
@@ -146,13 +146,14 @@ def open_groups_closed(node: Node) -> None:
     """A message from no member of the group is handed out at its own daemon only."""
     groups = node.groups
 
-    def deliver(original: Any, now: int, bundle: Bundle, transitional: bool) -> Any:
+    def deliver(original: Any, now: int, event: Delivered) -> Any:
+        bundle = event.bundle
         if bundle.sender != node.me:
             table = read_body(bundle.body, bundle.count).table
             known = groups._directory.groups_of(bundle.origin)
             if not any(name in known for names in table for name in names):
                 return []
-        return original(now, bundle, transitional)
+        return original(now, event)
 
     swap(groups, "_deliver_messages", deliver)
 

@@ -135,17 +135,14 @@ def queue_overtaken(node: Node) -> None:
     swap(outbox, "push", push)
 
 
-def early_past_not_passed_on(node: Node) -> None:
-    """What ran ahead before a message that we delivered is not in the past of ours."""
-    _remember_without(node, "early_past")
-
-
 def order_past_not_passed_on(node: Node) -> None:
     """What was ordered before a message that ran ahead here is not in the past of ours."""
-    _remember_without(node, "order_past")
+    remember_without(node, "order_past")
 
 
-def _remember_without(node: Node, field: str) -> None:
+def remember_without(node: Node, field: str) -> None:
+    """What is delivered leaves this of its past behind."""
+
     def change(delivery: Delivery) -> None:
         def remember(original: Any, bundle: Bundle) -> None:
             original(msgspec.structs.replace(bundle, **{field: 0}))
@@ -240,6 +237,3 @@ MUTANTS = mutants_of(
     unreliable_waits,
     unreliable_in_part,
 )
-
-# In one site the token brings nearly everything that ran ahead before its past is asked for.
-MUTANTS += mutants_of("ordering", early_past_not_passed_on, sites=True)
