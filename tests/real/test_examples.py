@@ -19,7 +19,8 @@ SCREEN_LINES = 100
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
-    with LocalCluster(2, tmp_path_factory.mktemp("examples")) as cluster:
+    kept = '[store]\ndirectory = "store"\n\n[[retain]]\ngroup = "orders"\n'
+    with LocalCluster(2, tmp_path_factory.mktemp("examples"), extra=kept) as cluster:
         cluster.await_merge()
         yield cluster
 
@@ -133,6 +134,18 @@ def test_a_program_without_asyncio_gets_its_messages_back(cluster: LocalCluster)
     ]
 
 
+def test_a_log_is_read_on_from_where_it_was_at_another_daemon(
+    cluster: LocalCluster, tmp_path: Path
+) -> None:
+    one, two = cluster.addresses
+    state = ("--state", tmp_path / "offset")
+    seen: list[str] = []
+    for address, orders in ((one, ["a", "b"]), (two, ["a", "b", "c"])):
+        while len(seen) < len(orders):
+            seen += Program("replay", address, *state, "--say", *orders).end()
+    assert [line.split()[1] for line in seen] == ["a", "b", "c"]
+
+
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
 def test_a_daemon_that_is_not_there_is_one_line(name: str) -> None:
     program = Program(name, "1@127.0.0.1")
@@ -144,7 +157,7 @@ def test_a_daemon_that_is_not_there_is_one_line(name: str) -> None:
 def test_every_example_is_here_and_fits_a_screen() -> None:
     assert EXAMPLES == {
         *("chat", "replicated_counter", "work_queue", "priority", "blocking_client"),
-        "spread_client",
+        *("spread_client", "replay"),
     }
     for name in EXAMPLES:
         lines = (ROOT / "examples" / f"{name}.py").read_text().splitlines()
