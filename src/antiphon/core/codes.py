@@ -274,6 +274,16 @@ OPERATION: dict[str, Code] = {
         "The directory is another one, or nothing was taken into it yet.",
         "run antiphon pipeline ingest first",
     ),
+    "too_many_runs": Code(
+        "there are too many runs for one page",
+        "The figures are of many simulated runs.",
+        "measure one of them, with --run",
+    ),
+    "no_bench": Code(
+        "a file does not hold what a bench has printed",
+        "It is another file, or the bench was called without --json.",
+        "give what antiphon bench wan --json printed",
+    ),
     "wrong_columns": Code(
         "a table lacks columns that the job needs",
         "It is another table, or its columns have other names.",

@@ -42,9 +42,9 @@ def read_experiments(path: Path) -> list[Experiment]:
         lines = [line for line in path.read_text().splitlines() if line.startswith("{")]
         return [msgspec.json.decode(line, type=Experiment) for line in lines]
     except OSError as error:
-        raise UsageError("no_records", f"{path}: {error.strerror}", remedy) from error
+        raise UsageError("no_bench", f"{path}: {error.strerror}", remedy) from error
     except msgspec.MsgspecError as error:
-        raise UsageError("bad_argument", f"{path}: {error}", remedy) from error
+        raise UsageError("no_bench", f"{path}: {error}", remedy) from error
 
 
 def add_comparison(page: Page, experiments: list[Experiment]) -> None:

@@ -60,12 +60,13 @@ def demo(into: Path, sites: int, daemons: int, seconds: float, master: str, as_j
     try:
         with Stage(directory, sites, daemons) as stage:
             seen = play(stage, Pace(seconds, seconds / 3, seconds / 2), say)
+    except (AntiphonError, RuntimeError) as error:
+        click.echo(f"antiphon demo: {error}; see the logs in {directory}", err=True)
+        sys.exit(1)
+    try:
         results = analyse(directory, master, say)
     except AntiphonError as error:
         raise click.UsageError(str(error)) from None
-    except RuntimeError as error:
-        click.echo(f"antiphon demo: {error}; see the logs in {directory}", err=True)
-        sys.exit(1)
     if as_json:
         click.echo(msgspec.json.encode(_told(seen, results)).decode())
     else:

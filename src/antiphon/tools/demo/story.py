@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from antiphon.tools.demo.stage import Stage
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 180.0
 """For daemons to find each other, also where others use the machine."""
 
 QUIET_SECONDS = 3.0
