@@ -284,6 +284,26 @@ OPERATION: dict[str, Code] = {
         "It is another file, or the bench was called without --json.",
         "give what antiphon bench wan --json printed",
     ),
+    "no_rows": Code(
+        "there are no rows to verify",
+        "The tables are empty, or have no such run.",
+        "see what runs there are in the table segments",
+    ),
+    "history_too_large": Code(
+        "a history is larger than can be verified at once",
+        "It has too many processes, writers, rows or years.",
+        "choose less of it with --run",
+    ),
+    "bad_log": Code(
+        "an answer of a daemon about a log is not whole",
+        "Its file was damaged, or it is of another version.",
+        "ask another daemon",
+    ),
+    "bad_offset": Code(
+        "a text is no offset of a log",
+        "Offsets are BRANCH:SEQUENCE.",
+        "use one that a log has given",
+    ),
     "wrong_columns": Code(
         "a table lacks columns that the job needs",
         "It is another table, or its columns have other names.",
