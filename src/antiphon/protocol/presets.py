@@ -96,6 +96,7 @@ SIMULATION = replace(
         window_packets_max=160,
         control_packets_reserve=20,
         far_bytes_min=4_000,
+        far_spare_us=100 * MILLISECOND,
         # A long rest: an idle ring should not eat the run.
         token_rest_us_min=20 * MILLISECOND,
         token_rest_us_max=150 * MILLISECOND,

@@ -44,7 +44,7 @@ class FarWindow:
     def __init__(self, settings: StreamSettings) -> None:
         self._least_bytes = settings.far_bytes_min
         self._most_bytes = settings.far_bytes_max
-        self._tell_us = settings.tell_us
+        self._spare_us = settings.far_spare_us
         self.bytes = self._least_bytes // LOW_TIDE
         self._stamped = 0
         self._round: Round | None = None
@@ -86,7 +86,7 @@ class FarWindow:
         if self._renew_least(now, took_us):
             self._rates = deque([rate], ROUNDS_REMEMBERED)
         best = max(self._rates, default=0)
-        empty_us = self._least_us + self._tell_us
+        empty_us = self._least_us + self._spare_us
         queues = self._was_held_up and 2 * took_us > 3 * empty_us
         paces = queues or was_low and self._pace_bytes > 0
         self._pace_bytes = int(PACE * best) if paces and best < PACE_BYTES_MAX else 0

@@ -32,6 +32,9 @@ class StreamSettings:
     """So much of a segment's stream may always be unstable; more, as fast as the ways are
     found to be (SP-210)."""
 
+    far_spare_us: int = 500 * MILLISECOND
+    """The window of a stream has room for what reports and repairs take, too."""
+
     far_bytes_low: int = 2 * 1024 * 1024
     """Below so many unstable bytes in the streams of all segments nobody is delayed."""
 
