@@ -4,6 +4,7 @@ from itertools import takewhile
 
 from antiphon.core.trace import Kind
 from antiphon.sim.big import MESSAGES, BigRun, Chapter, control_per_pair
+from antiphon.tools.big_command import by_name
 
 SITES = 6
 
@@ -35,6 +36,11 @@ def test_what_crosses_between_sites_in_peace_does_not_grow_with_daemons() -> Non
     for before, after in zip(few, many, strict=True):
         allowed = 1.3 * control_per_pair(before, 4) + 64
         assert control_per_pair(after, 4) <= allowed, (before, after)
+
+
+def test_chapters_of_one_name_are_told_together() -> None:
+    chapters = [Chapter(name, True, 1, 0.1, 1, 0, {}) for name in ("send", "idle", "send")]
+    assert {name: len(told) for name, told in by_name(chapters).items()} == {"send": 2, "idle": 1}
 
 
 def in_peace(run: BigRun) -> list[Chapter]:
