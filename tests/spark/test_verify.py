@@ -13,6 +13,7 @@ from antiphon.pipeline.verify.job import verify
 pytestmark = pytest.mark.xdist_group("spark")
 
 ROWS = 20_000
+GROUPS = 4
 EVERY_SERVICE = (0, 1, 2, 3, 4, 5)
 
 Findings = dict[str, list[tuple[str, str]]]
@@ -22,10 +23,10 @@ Findings = dict[str, list[tuple[str, str]]]
 def findings(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Findings:
     """One job for all: each history is a run of its own."""
     tables = tmp_path_factory.mktemp("tables")
-    write_tables(tables, ROWS, run="ordered")
-    write_tables(tables, ROWS, EVERY_SERVICE, run="mixed")
+    write_tables(tables, ROWS, run="ordered", groups=GROUPS)
+    write_tables(tables, ROWS, EVERY_SERVICE, run="mixed", groups=GROUPS)
     for plant in Plant:
-        write_tables(tables, ROWS, plants=(plant,), run=plant.name)
+        write_tables(tables, ROWS, plants=(plant,), run=plant.name, groups=GROUPS)
     found: Findings = defaultdict(list)
     verdict = verify(spark, tables)
     assert len(verdict.histories) == 2 + len(Plant)
@@ -48,6 +49,6 @@ def test_what_is_planted_is_found(findings: Findings, plant: Plant) -> None:
 def test_no_such_run(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="pipeline ingest"):
         verify(spark, tmp_path)
-    write_tables(tmp_path, 1)
+    write_tables(tmp_path, 1, groups=1)
     with pytest.raises(UsageError, match="no rows of another"):
         verify(spark, tmp_path, ["another"])

@@ -19,9 +19,8 @@ from tests.unit.records.test_gather import scatter
 pytestmark = pytest.mark.xdist_group("spark")
 
 SAMPLE = (
-    *("unstable-sent-again", "stable-when-held-here", "heads-ignored", "causal-without-past"),
-    *("fifo-without-chain", "unreliable-in-part", "no-shrink-view", "own-messages-discarded"),
-    *("torn-view-without-lineage", "whole-by-one-member", "transition-not-told"),
+    *("stable-by-one-report", "own-messages-discarded", "unstable-sent-again", "heads-ignored"),
+    *("causal-without-past", "fifo-without-chain", "unreliable-in-part", "network-as-leave"),
 )
 """Together they break every promise from D1 to S6; `antiphon soak` takes all of them."""
 

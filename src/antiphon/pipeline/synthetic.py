@@ -19,7 +19,7 @@ from antiphon.pipeline.synthetic_rows import Columns, TableWriter
 
 Longs = npt.NDArray[np.int64]
 
-DAEMONS, SESSIONS_EACH, GROUPS, ERAS = 10, 5, 16, 20
+DAEMONS, SESSIONS_EACH, ERAS = 10, 5, 20
 LIFE = Incarnation(1)
 STEP_US = 10
 """From one message to the next."""
@@ -102,10 +102,12 @@ def write_tables(
     services: tuple[int, ...] = (4, 5),
     plants: tuple[Plant, ...] = (),
     run: str = "synthetic",
+    groups: int = 16,
 ) -> int:
     """A run with about as many rows of deliveries and hands as were asked for; how many there
     are."""
-    return _History(TableWriter(tables, run), rows, services, plants).write()
+    names = tuple(f"g{number:02}" for number in range(groups))
+    return _History(TableWriter(tables, run), rows, services, plants, names).write()
 
 
 @cache
@@ -121,14 +123,16 @@ def _members(daemons: Part) -> tuple[Member, ...]:
     return tuple(Member(DaemonId(daemon + 1), LIFE) for daemon in daemons)
 
 
-NAMES = tuple(f"g{number:02}" for number in range(GROUPS))
-
-
 class _History:
     def __init__(
-        self, out: TableWriter, rows: int, services: tuple[int, ...], plants: tuple[Plant, ...]
+        self,
+        out: TableWriter,
+        rows: int,
+        services: tuple[int, ...],
+        plants: tuple[Plant, ...],
+        names: tuple[str, ...],
     ) -> None:
-        self._out = out
+        self._out, self._names = out, names
         self._services, self._plants = np.array(services, np.int64), plants
         self._rng = np.random.default_rng(1)
         self._eras = make_eras()
@@ -156,7 +160,7 @@ class _History:
             for session in _sessions((daemon,)):
                 rows.append(self._record(Kind.OPEN, daemon, session=session.number))
                 join = self._record(Kind.JOIN, daemon, session=session.number)
-                join.groups = NAMES
+                join.groups = self._names
                 rows.append(join)
             self._out.control(daemon, rows)
         self._time += PAUSE_US
@@ -185,7 +189,7 @@ class _History:
     ) -> list[Record]:
         rows = []
         for session in _sessions((daemon,)):
-            for name in NAMES:
+            for name in self._names:
                 row = self._record(Kind.VIEW, daemon, session.number)
                 row.groups = (name,)
                 row.views = (era.view(part), before.view(old) if before else None)
@@ -211,7 +215,8 @@ class _History:
                 rows = [row]
                 for session in _sessions((daemon,)):
                     signal = self._record(Kind.SIGNAL, daemon, session.number)
-                    signal.groups, signal.views = NAMES, (era.view(part),) * GROUPS
+                    signal.groups = self._names
+                    signal.views = (era.view(part),) * len(self._names)
                     rows.append(signal)
                 self._out.control(daemon, rows)
 
@@ -265,7 +270,7 @@ class _History:
             self._numbers[unreliable][who] += counts
         return {
             "sender": sender,
-            "group": self._rng.integers(0, GROUPS, count),
+            "group": self._rng.integers(0, len(self._names), count),
             "service": service,
             "number": number,
             "stamp": np.where(service == 0, 0, np.arange(1, count + 1)),
@@ -274,7 +279,7 @@ class _History:
     def _regular(self, era: Era, part: Part, letters: dict[str, Longs], begins: int) -> Columns:
         count = len(letters["sender"]) - LAST
         base = begins + WAY_US + np.arange(count) * STEP_US
-        found = _Builder(era, part, letters)
+        found = _Builder(era, part, letters, self._names)
         found.sent(np.arange(count), base - WAY_US)
         late = np.arange(count, count + LAST)
         found.sent(late, np.full(LAST, base[-1] - WAY_US + 1))
@@ -292,7 +297,7 @@ class _History:
     def _late(
         self, era: Era, following: Era | None, part: Part, letters: dict[str, Longs], begins: int
     ) -> Columns:
-        found = _Builder(era, part, letters)
+        found = _Builder(era, part, letters, self._names)
         count = len(letters["sender"])
         last = np.arange(count - LAST, count)
         for daemon in part:
@@ -355,8 +360,10 @@ class _History:
 class _Builder:
     """Rows about messages of one configuration, kind by kind."""
 
-    def __init__(self, era: Era, part: Part, letters: dict[str, Longs]) -> None:
-        self.era, self.part, self.letters = era, part, letters
+    def __init__(
+        self, era: Era, part: Part, letters: dict[str, Longs], names: tuple[str, ...]
+    ) -> None:
+        self.era, self.part, self.letters, self._names = era, part, letters, names
         self._parts: list[dict[str, Any]] = []
 
     def _add(
@@ -411,6 +418,6 @@ class _Builder:
         return Columns(
             self.era.config(self.part),
             self.era.view(self.part),
-            NAMES,
+            self._names,
             {**joined, **letters, "at": at},
         )
