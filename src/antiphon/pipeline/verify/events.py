@@ -84,18 +84,9 @@ def _by_history(rows: DataFrame) -> dict[int, list[ProcessId]]:
 def events(rows: DataFrame, numbers: DataFrame) -> DataFrame:
     """All that the rows say about messages."""
     rows = rows.where((F.col("profile") == PROFILE) & (F.col("count") > 0))
-    kinds = [
-        _deliveries(rows.where("kind = 'deliver'"), Event.DELIVER, _config("config")),
-        _deliveries(rows.where("kind = 'complete'"), Event.COMPLETE, nothing()),
-        _deliveries(rows.where("kind = 'repeat'"), Event.REPEAT, nothing()),
-        _hands(rows.where("kind = 'hand'")),
-        _submits(rows.where("kind = 'submit'")),
-        _sends(rows.where("kind = 'send'")),
-    ]
-    whole = kinds[0]
-    for one in kinds[1:]:
-        whole = whole.unionByName(one)
-    return _numbered(whole, numbers)
+    got = rows.where(F.col("kind").isin("deliver", "complete", "repeat", "hand"))
+    sent = rows.where(F.col("kind").isin("submit", "send"))
+    return _numbered(_got(got).unionByName(_sent(sent)), numbers)
 
 
 def same_stamps(rows: DataFrame, numbers: DataFrame) -> DataFrame:
@@ -143,9 +134,8 @@ def daemon() -> Column:
     return F.lit(DAEMON).cast("long")
 
 
-def _row(
-    event: Event, *, session: Column, a: Column, b: Column, c: Column, flags: Column
-) -> list[Column]:
+def _row(event: Column, *, session: Column, a: Column, b: Column, c: Column) -> list[Column]:
+    """`event` with its flags."""
     origin = F.col("origin")
     service = F.shiftleft(F.col("service").cast("long"), SERVICE_SHIFT)
     own = F.when(origin["number"] == 0, F.lit(OWN)).otherwise(F.lit(0)).cast("long")
@@ -155,7 +145,7 @@ def _row(
             "origin"
         ),
         (F.col("number") * 2 + (F.col("service") == 0).cast("long")).alias("message"),
-        (flags.cast("long") + service + own + F.lit(int(event))).alias("flags"),
+        (event.cast("long") + service + own).alias("flags"),
         F.col("t"),
         F.col("tie"),
         a.alias("a"),
@@ -164,61 +154,71 @@ def _row(
     ]
 
 
-def _deliveries(rows: DataFrame, event: Event, a: Column) -> DataFrame:
-    flags = F.when(F.col("transitional"), F.lit(TRANSITIONAL)).otherwise(F.lit(0))
-    row = _row(event, session=daemon(), a=a, b=nothing(), c=nothing(), flags=flags)
+def _flag(condition: Column, flag: int) -> Column:
+    return F.when(condition, F.lit(flag)).otherwise(F.lit(0))
+
+
+def _got(rows: DataFrame) -> DataFrame:
+    """Deliveries and the like at daemons, and hands, one row for each group."""
+    kind = F.col("kind")
+    is_hand, is_deliver = kind == "hand", kind == "deliver"
+    groups = F.when(is_hand, F.col("groups"))
+    rows = rows.select("*", F.posexplode_outer(groups).alias("place", "group"))
+    place = F.coalesce(F.col("place"), F.lit(0))
+    rows = rows.withColumn("view", F.get("views", place))
+    event = (
+        F.when(is_hand, F.lit(int(Event.HAND)))
+        .when(is_deliver, F.lit(int(Event.DELIVER)))
+        .when(kind == "complete", F.lit(int(Event.COMPLETE)))
+        .otherwise(F.lit(int(Event.REPEAT)))
+    )
+    event += _flag(F.col("transitional"), TRANSITIONAL) + _flag(place == 0, LEAD) + _private()
+    row = _row(
+        event,
+        session=F.when(is_hand, F.col("session")).otherwise(daemon()),
+        a=F.when(is_hand, _view()).when(is_deliver, _config("config")).otherwise(nothing()),
+        b=_group(),
+        c=F.when(is_hand, _content()).otherwise(nothing()),
+    )
     return messages_of(rows).select(*row)
 
 
-def _hands(rows: DataFrame) -> DataFrame:
-    exploded = rows.select("*", F.posexplode_outer("groups").alias("place", "group"))
-    exploded = exploded.withColumn("view", F.get("views", F.coalesce("place", F.lit(0))))
-    leads = F.coalesce(F.col("place"), F.lit(0)) == 0
-    flags = F.when(leads, F.lit(LEAD)).otherwise(F.lit(0)) + _private()
-    session = F.col("session")
-    row = _row(Event.HAND, session=session, a=_view(), b=_group(), c=_content(), flags=flags)
-    return messages_of(exploded).select(*row)
+WANTED, MAIN = -2, -1
+"""Rows of a submit or stamping that are not about a group."""
 
 
-def _submits(rows: DataFrame) -> DataFrame:
-    rows = messages_of(rows)
-    flags = F.when(F.col("detail") == "discard", F.lit(DISCARD)).otherwise(F.lit(0))
-    session = F.col("session")
-    row = _row(Event.SUBMIT, session=session, a=nothing(), b=nothing(), c=_content(), flags=flags)
-    groups = rows.withColumn("group", F.explode("groups"))
-    group_row = _row(
-        Event.SUBMIT_GROUP, session=session, a=nothing(), b=_group(), c=nothing(), flags=nothing()
+def _sent(rows: DataFrame) -> DataFrame:
+    """Submits and stampings: the event itself, each group, and for whom it is."""
+    is_send = F.col("kind") == "send"
+    first = F.when(is_send & (F.size("members") > 0), F.lit(WANTED)).otherwise(F.lit(MAIN))
+    rows = rows.withColumn("place", F.explode(F.sequence(first, F.size("groups") - 1)))
+    place = F.col("place")
+    is_group, is_main, is_wanted = place >= 0, place == MAIN, place == WANTED
+    rows = rows.withColumn("group", F.when(is_group, F.get("groups", place)))
+    rows = rows.withColumn("view", F.when(is_group, F.get("views", place)))
+    event = (
+        F.when(is_send & is_wanted, F.lit(int(Event.SEND_WANTED)))
+        .when(is_send & is_main, F.lit(int(Event.SEND)))
+        .when(is_send, F.lit(int(Event.SEND_GROUP)))
+        .when(is_main, F.lit(int(Event.SUBMIT)))
+        .otherwise(F.lit(int(Event.SUBMIT_GROUP)))
     )
-    return rows.select(*row).unionByName(groups.select(*group_row))
-
-
-def _sends(rows: DataFrame) -> DataFrame:
-    rows = messages_of(rows)
-    place = F.xxhash64(_config("config"), "sequence")
+    event += _flag(is_main & (F.col("detail") == "discard"), DISCARD) + _private()
+    config = _config("config")
+    stamped = F.when(is_main, F.col("stamp")).when(is_group, F.xxhash64(config, "sequence"))
     row = _row(
-        Event.SEND,
-        session=daemon(),
-        a=_config("config"),
-        b=F.col("sequence"),
-        c=F.col("stamp"),
-        flags=nothing(),
+        event,
+        session=F.when(is_send, daemon()).otherwise(F.col("session")),
+        a=F.when(is_send & is_main, config)
+        .when(is_wanted, wanted_set())
+        .when(is_send, _view())
+        .otherwise(nothing()),
+        b=F.when(is_send & is_main, F.col("sequence")).otherwise(_group()),
+        c=F.when(is_send, F.coalesce(stamped, nothing()))
+        .when(is_main, _content())
+        .otherwise(nothing()),
     )
-    groups = rows.select("*", F.posexplode("groups").alias("place", "group"))
-    groups = groups.withColumn("view", F.get("views", F.col("place")))
-    group_row = _row(
-        Event.SEND_GROUP, session=daemon(), a=_view(), b=_group(), c=place, flags=_private()
-    )
-    wanted_row = _row(
-        Event.SEND_WANTED,
-        session=daemon(),
-        a=wanted_set(),
-        b=nothing(),
-        c=nothing(),
-        flags=nothing(),
-    )
-    wanted = rows.where(F.size("members") > 0)
-    found = rows.select(*row).unionByName(groups.select(*group_row))
-    return found.unionByName(wanted.select(*wanted_row))
+    return messages_of(rows).select(*row)
 
 
 def _numbered(rows: DataFrame, numbers: DataFrame) -> DataFrame:

@@ -46,8 +46,12 @@ from antiphon.pipeline.verify.story import FINDINGS, tell, told_by_judges
 from antiphon.pipeline.verify.total_order import disputes
 
 ROWS_PER_TASK = 2_000_000
-BATCH_ROWS = "100000"
-"""Large enough for numpy to be worth it."""
+SETTINGS = {
+    # Large enough for numpy to be worth it.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    # So that files are skipped that have no row of the kinds that are asked for.
+    "spark.sql.parquet.pushdown.inFilterThreshold": "32",
+}
 
 PLACE = ("lane", "tie", "key")
 """Messages of one record share a place; they are in the order of their numbers."""
@@ -66,7 +70,8 @@ def verify(
     rows = records(spark, tables)
     if runs:
         rows = rows.where(F.col("run").isin(list(runs)))
-    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", BATCH_ROWS)
+    for name, value in SETTINGS.items():
+        spark.conf.set(name, value)
     segments = read_segments(spark, rows)
     if not segments.histories:
         what = "there are no rows" + (f" of {', '.join(runs)}" if runs else "")
