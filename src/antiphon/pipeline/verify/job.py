@@ -90,7 +90,8 @@ class Verification:
         self.histories = segments.histories
         self._rows = placed(rows, segments)
         if any(one.has_clients for one in self.histories):
-            self._rows = joined(self._rows)
+            # The plan of this is long; without the cut every later one would repeat it.
+            self._rows = joined(self._rows).localCheckpoint()
         count = sum(one.rows for one in self.histories)
         usual = int(str(spark.conf.get("spark.sql.shuffle.partitions")))
         self._tasks = max(usual, count // ROWS_PER_TASK)
