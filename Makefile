@@ -23,7 +23,7 @@ endef
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-demo: environment ## real daemons under load and faults; verified, measured and shown on Spark
+demo: environment ## real daemons under load and faults; judged, and measured on Spark
 	$(ANTIPHON) demo
 
 check: style ## style, types, tidiness, unit tests: under two minutes

@@ -1,4 +1,4 @@
-"""What Spark makes of the records of a demo: tables, a verdict, figures and a page."""
+"""What is made of the records of a demo: a verdict, and on Spark tables, figures and a page."""
 
 import os
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def analyse(directory: Path, master: str, say: Say) -> Results:
         say(f"ingest: {rows:,} rows from {counts['files']} files of daemons and clients")
         violations = [f"{one.promise}: {one.text}" for one in judge(gather([records]))]
         kept = "every promise was kept" if not violations else f"{len(violations)} BROKEN PROMISES"
-        say(f"verify: {kept}")
+        say(f"the judges: {kept}")
         figures = measure(spark, tables)
         say(f"measure: {len(figures)} tables in {tables / 'measures'}")
         page = report(spark, [tables], [], "Antiphon demo")
