@@ -94,7 +94,7 @@ def held_bytes(house: House) -> int:
 def test_a_slow_site_slows_all_and_no_buffer_grows() -> None:
     """P4, SP-129: each segment counts its own bytes at once and those of others a way later."""
     limit = 200_000
-    stream = replace(LAN.stream, far_bytes_low=50_000, far_bytes_max=limit)
+    stream = replace(LAN.stream, far_bytes_min=130_000, far_bytes_low=50_000, far_bytes_max=limit)
     nation = Narrow(Random(3), 2, 1, 1)
     nation.settings = replace(nation.settings, stream=stream)
     nation.start()

@@ -28,7 +28,7 @@ class StreamSettings:
     window_packets_max: int = 1600
     """From here on nothing but alive and control messages leaves (TR-49)."""
 
-    far_bytes_min: int = 128 * 1024
+    far_bytes_min: int = 512 * 1024
     """So much of a segment's stream may always be unstable; more, as fast as the ways are
     found to be (SP-210)."""
 

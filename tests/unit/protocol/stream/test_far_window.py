@@ -9,7 +9,7 @@ from antiphon.core.machine import MILLISECOND, SECOND, Instant
 from antiphon.protocol.stream.far_window import LEAST_LIFE_US, FarWindow
 from antiphon.protocol.stream.settings import StreamSettings
 
-SETTINGS = StreamSettings(far_spare_us=100 * MILLISECOND)
+SETTINGS = StreamSettings(far_bytes_min=128 * 1024, far_spare_us=100 * MILLISECOND)
 STEP_US = MILLISECOND
 
 
