@@ -153,7 +153,8 @@ def test_packets_that_grow_before_they_leave_are_made_smaller_everywhere() -> No
 
 def test_a_packet_of_a_peer_is_heard() -> None:
     made = node()
-    assert drops(made.handle(1, Received(hello()))) == []
+    later = SETTINGS.membership.look_gap_us + 1
+    assert drops(made.handle(later, Received(hello()))) == []
     assert PEER in made.membership._site.picture.mutual
 
 
