@@ -65,6 +65,7 @@ def test_show_tells_the_cluster_or_everything(file: Path) -> None:
     assert json.loads(call("show", file, "--effective", "--json").output) == {
         **tables,
         "edge": [],
+        "retain": [],
         "access": [],
     }
 
