@@ -50,11 +50,11 @@ class Daemons:
                 except SessionError as found:
                     error = found
                 self.next()
-            if gap is not None and error is None:
-                raise gap  # all have answered, and nobody can go on
-            if time.monotonic() >= until:
-                assert gap is not None or error is not None, "somebody was asked"
-                raise gap or error  # type: ignore[misc]  # one of them is there
+            over = time.monotonic() >= until
+            if gap is not None and (over or error is None):
+                raise gap  # if all have answered, nobody can go on
+            if error is not None and over:
+                raise error
             time.sleep(RETRY_S)
 
     def next(self) -> None:
