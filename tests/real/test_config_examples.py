@@ -3,7 +3,6 @@ message. Only what must differ on one machine differs: addresses, ports and secr
 
 import os
 import re
-import socket
 import subprocess
 import sys
 import tomllib
@@ -93,7 +92,7 @@ def test_an_example_of_a_configuration_starts_and_carries_a_message(
     tmp_path: Path, kind: str
 ) -> None:
     config = tmp_path / "cluster.toml"
-    (udp,), (tcp,) = free_ports(1, socket.SOCK_DGRAM), free_ports(1, socket.SOCK_STREAM)
+    udp, tcp = free_ports(2)
     text = call("config", "example", kind).replace("192.0.2.", "127.0.0.")
     config.write_text(text.replace(":4813", f":{udp}").replace(":4803", f":{tcp}"))
     call("keys", "new", tmp_path / "cluster.key")
@@ -105,7 +104,7 @@ def test_an_example_of_a_configuration_starts_and_carries_a_message(
 
 
 def test_a_cluster_of_a_spread_conf_starts_and_carries_a_message(tmp_path: Path) -> None:
-    (port,) = free_ports(1, socket.SOCK_STREAM)
+    (port,) = free_ports(1)
     spread = tmp_path / "spread.conf"
     spread.write_text(SPREAD_CONF.format(port=port))
     config = tmp_path / "cluster.toml"

@@ -205,7 +205,7 @@ def test_a_replayed_packet_is_refused_also_after_a_restart(tmp_path: Path) -> No
     use_key(ours, KEY)
     theirs = twin(ours, tmp_path / "b")
     create_keys(theirs.directory / "cluster.key", KeyRing(KEY))
-    (port,) = free_ports(1, socket.SOCK_DGRAM)
+    (port,) = free_ports(1)
     edit(ours, f"127.0.0.1:{ours.daemons[1].udp_port}", f"127.0.0.1:{port}")
     relay = Relay(port, ours.daemons[1].udp_port)
     try:

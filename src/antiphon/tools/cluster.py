@@ -90,12 +90,10 @@ class LocalCluster:
         self.config = directory / "cluster.toml"
         self._wrapper = wrapper
         self._log_to_files = log_to_files
-        udp = free_ports(count, socket.SOCK_DGRAM)
-        tcp = (
-            list(range(client_port, client_port + count))
-            if client_port
-            else free_ports(count, socket.SOCK_STREAM)
-        )
+        ports = free_ports(2 * count)
+        udp, tcp = ports[:count], ports[count:]
+        if client_port:
+            tcp = list(range(client_port, client_port + count))
         self.daemons = [
             LocalDaemon(
                 daemon_name(number),
@@ -246,16 +244,21 @@ def _has_settled(address: str, wanted: list[str]) -> bool:
     return status["groups_state"] == "settled" and sorted(status["members"]) == wanted
 
 
-def free_ports(count: int, kind: int) -> list[int]:
-    """Ports that were free a moment ago. Not those that the system gives to whoever asks for
-    any: one of them would be taken before the daemon binds it."""
+def free_ports(count: int) -> list[int]:
+    """Ports that were free a moment ago, for datagrams and for connections. Not those that the
+    system gives to whoever asks for any: one of them would be taken before the daemon binds it."""
     found: set[int] = set()
     while len(found) < count:
         port = randrange(*PORTS)
-        with socket.socket(socket.AF_INET, kind) as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        found.add(port)
+        if all(_is_free(port, kind) for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM)):
+            found.add(port)
     return list(found)
+
+
+def _is_free(port: int, kind: int) -> bool:
+    with socket.socket(socket.AF_INET, kind) as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

@@ -3,7 +3,6 @@
 import errno
 import os
 import select
-import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -40,7 +39,7 @@ def plain_pair() -> Iterator[Pair]:
 
 
 def made_pair(stack: ExitStack, offload: bool) -> Pair:
-    ports = free_ports(2, socket.SOCK_DGRAM)
+    ports = free_ports(2)
     one, two = (Datagrams(("127.0.0.1", port), offload) for port in ports)
     stack.callback(one.close)
     stack.callback(two.close)
@@ -174,7 +173,7 @@ def test_what_cannot_be_sent_is_counted_and_forgotten(
 
 
 def test_multicast_is_one_packet_for_those_it_reaches() -> None:
-    one_port, two_port, three_port, port = free_ports(4, socket.SOCK_DGRAM)
+    one_port, two_port, three_port, port = free_ports(4)
     group = ("239.192.7.7", port)
     places = {ONE: one_port, TWO: two_port, DaemonId(3): three_port}
     with ExitStack() as stack:
@@ -237,7 +236,7 @@ def test_a_host_is_found_or_named() -> None:
 
 
 def test_an_address_in_use_is_an_error() -> None:
-    (port,) = free_ports(1, socket.SOCK_DGRAM)
+    (port,) = free_ports(1)
     first = Datagrams(("127.0.0.1", port), False)
     with pytest.raises(OSError, match="in use"):
         Datagrams(("127.0.0.1", port), False)

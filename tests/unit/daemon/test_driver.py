@@ -58,7 +58,7 @@ def nothing(who: str, query: Query) -> None:
 
 class Rig:
     def __init__(self, seal: Any = None) -> None:
-        ports = free_ports(2, socket.SOCK_DGRAM)
+        ports = free_ports(2)
         self.node = FakeNode()
         self.records: list[Record] = []
         datagrams = Datagrams(("127.0.0.1", ports[0]), False)
