@@ -4,8 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ from antiphon.tools.chaos.namespaces import (
     present,
     require_programs,
 )
+from tests.real.waiting import until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
 
@@ -48,13 +47,6 @@ def run(directory: Path, *options: str) -> tuple[int, dict[str, Any], str]:
     lines = done.stdout.splitlines()
     assert lines and lines[-1].startswith("{"), said
     return done.returncode, json.loads(lines[-1]), said
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    until = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < until, "it did not come"
-        time.sleep(0.05)
 
 
 def test_a_short_run_keeps_every_promise(tmp_path: Path) -> None:
@@ -90,7 +82,7 @@ def test_namespaces_go_when_their_maker_is_killed() -> None:
         maker.kill()
         maker.wait()
         assert inside.wait(PATIENCE_S) == -9, "processes inside go too"
-        wait_until(lambda: not made_by(maker.pid))
+        until(lambda: not made_by(maker.pid))
 
 
 def test_what_was_left_behind_goes_with_the_next_run() -> None:

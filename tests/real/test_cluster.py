@@ -2,8 +2,9 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
+
+from tests.real.waiting import until
 
 PROGRAM = """
 import sys, time
@@ -23,10 +24,7 @@ def test_daemons_end_with_an_owner_that_was_killed(tmp_path: Path) -> None:
         daemon = Path("/proc") / owner.stdout.readline().strip()
         assert daemon.exists()
         owner.kill()
-    until = time.monotonic() + 20
-    while _runs(daemon):
-        assert time.monotonic() < until, "it runs on"
-        time.sleep(0.05)
+    until(lambda: not _runs(daemon))
 
 
 def _runs(process: Path) -> bool:

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import pytest
 
 from antiphon import blocking
 from antiphon.tools.cluster import LocalCluster
+from tests.real.waiting import until
 
 ANTIPHON = [sys.executable, "-m", "antiphon"]
 SECONDS = 30.0
@@ -52,13 +53,6 @@ def end(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     finally:
         process.kill()
     return process.returncode, out, errors
-
-
-def until(condition: Callable[[], bool]) -> None:
-    limit = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < limit
-        time.sleep(WAIT)
 
 
 def rows(text: str) -> list[dict[str, Any]]:

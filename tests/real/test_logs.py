@@ -1,8 +1,7 @@
 """Logs of kept groups at real daemons: the same from each, through a crash, a split and a merge."""
 
 import asyncio
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -18,18 +17,10 @@ from antiphon.daemon.store import Store
 from antiphon.tools.cluster import LocalCluster
 from antiphon.wire.body import pack_body
 from antiphon.wire.client import pack_multicast
+from tests.real.kept import KEEP
+from tests.real.waiting import until
 
-KEEP = """
-[store]
-directory = "store"
-
-[[retain]]
-group = "kept.*"
-
-[[retain]]
-group = "small"
-max_bytes = "64KiB"
-
+GUARDED = """
 [[access]]
 group = "kept.secret"
 who = ["*"]
@@ -40,16 +31,9 @@ may = ["send"]
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     folder = tmp_path_factory.mktemp("logs")
-    with LocalCluster(3, folder, extra=KEEP) as running:
+    with LocalCluster(3, folder, extra=KEEP + GUARDED) as running:
         running.await_merge()
         yield running
-
-
-def until(what: Callable[[], bool], seconds: float = 20.0) -> None:
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, "it does not come"
-        time.sleep(0.02)
 
 
 def read(address: str, group: str, after: Offset = ORIGIN) -> list[tuple[Offset, bytes]]:
@@ -182,7 +166,7 @@ def test_what_cannot_be_keyed_is_refused(
 
 def test_through_a_crash_a_split_and_a_merge(tmp_path: Path) -> None:
     """Every message is in a branch, and a reader is told of what is not on its way."""
-    with LocalCluster(3, tmp_path, extra=KEEP) as cluster:
+    with LocalCluster(3, tmp_path, extra=KEEP + GUARDED) as cluster:
         cluster.await_merge()
         one, two, three = cluster.daemons
         say(one.address, b"all")

@@ -6,8 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -18,6 +17,7 @@ from antiphon.tools.chaos.namespaces import is_alive, made_by, require_programs
 from antiphon.tools.wan.echo import Echoes, echo_command
 from antiphon.tools.wan.emulation import Emulation
 from antiphon.tools.wan.presets import topology_of
+from tests.real.waiting import until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
 
@@ -103,13 +103,6 @@ def listen(emulation: Emulation, host: str, program: str) -> subprocess.Popen[st
 
 def talk(emulation: Emulation, host: str, program: str, *arguments: str) -> None:
     assert emulation.popen(host, [sys.executable, "-c", program, *arguments]).wait() == 0
-
-
-def await_that(is_so: Callable[[], bool]) -> None:
-    until = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < until, "it did not come"
-        time.sleep(0.05)
 
 
 def test_a_ping_takes_the_delay_of_both_ways(pair: Emulation) -> None:
@@ -207,7 +200,7 @@ def test_everything_goes_when_the_owner_is_killed() -> None:
         assert len(made_by(owner.pid)) == 3 and is_alive(relay)
         owner.kill()
         owner.wait()
-        await_that(lambda: not made_by(owner.pid) and not is_running(relay))
+        until(lambda: not made_by(owner.pid) and not is_running(relay))
 
 
 def is_running(process: int) -> bool:

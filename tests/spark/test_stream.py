@@ -1,7 +1,6 @@
 """Groups in and out of Structured Streaming, with real daemons."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -17,20 +16,11 @@ from antiphon.core.service import Service
 from antiphon.pipeline.stream import register
 from antiphon.pipeline.stream.copy import Copy, outcome, start
 from antiphon.tools.cluster import LocalCluster
+from tests.real.kept import KEEP
+from tests.real.waiting import until
 
 pytestmark = pytest.mark.xdist_group("spark")
 
-KEEP = """
-[store]
-directory = "store"
-
-[[retain]]
-group = "kept.*"
-
-[[retain]]
-group = "small"
-max_bytes = "64KiB"
-"""
 PATIENCE_S = 120.0
 
 
@@ -39,13 +29,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     with LocalCluster(3, tmp_path_factory.mktemp("stream"), extra=KEEP) as running:
         running.await_merge(PATIENCE_S)
         yield running
-
-
-def until(what: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while not what():
-        assert time.monotonic() < end, "it does not come"
-        time.sleep(0.1)
 
 
 def say(addresses: list[str], group: str, numbers: range) -> None:
@@ -71,7 +54,7 @@ def test_a_log_is_a_table(spark: SparkSession, cluster: LocalCluster) -> None:
     say(cluster.addresses[:1], "kept.table", range(2_000))
     register(spark)
     told = options(cluster, "kept.table", rowsPerPartition="700")
-    until(lambda: len(payloads(cluster.addresses[0], "kept.table")) == 2_000)
+    until(lambda: len(payloads(cluster.addresses[0], "kept.table")) == 2_000, PATIENCE_S)
     rows = spark.read.format("antiphon").options(**told).load()
     found = rows.orderBy("sequence").collect()
     assert [int(row.payload) for row in found] == list(range(2_000))
@@ -88,7 +71,7 @@ def test_rows_of_a_table_are_sent_once(spark: SparkSession, cluster: LocalCluste
     rows = spark.range(500).selectExpr("cast(id as string) as payload", "'kept.sent' as group")
     told = {"connect": cluster.addresses[1]}
     rows.coalesce(1).write.format("antiphon").options(**told).mode("append").save()
-    until(lambda: len(payloads(cluster.addresses[2], "kept.sent")) == 500)
+    until(lambda: len(payloads(cluster.addresses[2], "kept.sent")) == 500, PATIENCE_S)
     assert [int(one) for one in payloads(cluster.addresses[2], "kept.sent")] == list(range(500))
 
 
@@ -99,7 +82,7 @@ def test_what_fell_out_ends_the_query_and_is_named(
         for number in range(200):
             session.multicast("small", b"%4d" % number * 250)
         log = session.log("small")
-        until(lambda: log.latest().sequence == 200)
+        until(lambda: log.latest().sequence == 200, PATIENCE_S)
         branch = log.latest().branch
     register(spark)
     told = options(cluster, "small", startingOffsets=f'{{"small": "{branch}:3"}}', timeout="1")
@@ -152,7 +135,7 @@ class Pipe:
 
     def await_rows(self, address: str, numbers: range) -> None:
         expected = [b"%d!" % number for number in numbers if number % 10 != 7]
-        until(partial(self._has, address, expected))
+        until(partial(self._has, address, expected), PATIENCE_S)
 
     def _has(self, address: str, expected: list[bytes]) -> bool:
         error = self.query.exception()
@@ -198,7 +181,7 @@ def test_each_once_and_in_order_through_crash_restart_split_and_merge(
         cluster.await_merge(PATIENCE_S)
 
         cut(cluster, ["one", "two"], ["three"])
-        until(lambda: members(two.address) == 2 and members(three.address) == 1)
+        until(lambda: members(two.address) == 2 and members(three.address) == 1, PATIENCE_S)
         say([two.address], "kept.in", range(150))
         say([three.address], "kept.other", range(1))
         pipe.restart()
