@@ -6,7 +6,7 @@
 
 A segment is taken once, however often and late its file is met. A part is named by the segments
 in it, and counts when the table of segments names it: an ingest that was interrupted does its
-part again under the same name.
+part again under the same name. Those that run at the same time take turns.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,6 +29,7 @@ from antiphon.pipeline.segments import (
     rows_of,
 )
 from antiphon.pipeline.tables import OPEN, RECORDS, SEGMENTS, table_schema
+from antiphon.pipeline.turns import turn
 from antiphon.records.arrow import Batch
 from antiphon.records.segment import JOURNAL, SEGMENT
 
@@ -50,7 +51,16 @@ class Ingested(dict[str, int]):
 
 def ingest(spark: SparkSession, sources: Iterable[Path], tables: Path) -> Ingested:
     """Take what is new."""
-    found = find_files(sources)
+    return take(spark, find_files(sources), tables)
+
+
+def take(spark: SparkSession, found: Sequence[Path], tables: Path) -> Ingested:
+    """What is new in these files; their journals are all that is in hand."""
+    with turn(tables):
+        return _take(spark, found, tables)
+
+
+def _take(spark: SparkSession, found: Sequence[Path], tables: Path) -> Ingested:
     known = told(spark, tables)
     sightings = _look_at(spark, found)
     fresh, journals, refused = _choose(sightings, known)
@@ -140,7 +150,7 @@ def _choose(
     journals: dict[Identity, Sighting] = {}
     refused: list[Sighting] = []
     # Segments before journals, and of two copies the one that says more.
-    for one in sorted(sightings, key=lambda one: (not one.complete, -one.rows, one.path)):
+    for one in sorted(set(sightings), key=lambda one: (not one.complete, -one.rows, one.path)):
         identity = _identity(one)
         if one.state in (NEWER, GONE) or (one.state == TORN and not one.rows):
             refused.append(one)

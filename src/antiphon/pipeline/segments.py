@@ -59,6 +59,9 @@ def look(path: Path) -> Sighting:
             if path.suffix == JOURNAL and journal.read_rows(path)[1]:
                 state, reason = TORN, "the journal ends inside a frame"
     except FileNotFoundError:
+        segment = path.with_suffix(SEGMENT)
+        if not complete and segment.exists():
+            return look(segment)  # which its journal has become meanwhile
         state, reason = GONE, "its writer has removed it"
     except BROKEN as error:
         state, reason = TORN, f"{type(error).__name__}: {error}".splitlines()[0]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antiphon.core.errors import ConfigError
+from antiphon.pipeline.failed_query import reason_of
 from antiphon.pipeline.stream import register
 from antiphon.pipeline.stream.options import read_options
 
@@ -74,7 +75,7 @@ def outcome(query: "StreamingQuery") -> dict[str, Any]:
     """What a query that has ended did; ConfigError with its own words if it failed."""
     error = query.exception()
     if error is not None:
-        raise ConfigError("stream", _reason(str(error)), "see the range or daemon that it names")
+        raise ConfigError("stream", reason_of(str(error)), "see the range or daemon that it names")
     progress = query.recentProgress
     last = progress[-1] if progress else None
     return {
@@ -82,9 +83,3 @@ def outcome(query: "StreamingQuery") -> dict[str, Any]:
         "batches": len({one["batchId"] for one in progress if one["numInputRows"]}),
         "end": "" if last is None else str(last["sources"][0]["endOffset"]),
     }
-
-
-def _reason(text: str) -> str:
-    """The line that says what was wrong, below those that say where."""
-    ours = [line for line in text.splitlines() if line.startswith("antiphon.")]
-    return (ours or text.splitlines())[-1 if ours else 0].strip()
