@@ -57,16 +57,17 @@ class Outlook:
         self, now: Instant, installed: Configuration, trouble: str, epoch: int, busy: bool
     ) -> list[Word]:
         """Draw the picture anew, and tell other leaders what is new in my party. While I am
-        busy with an attempt it is no news that others are, too."""
+        busy with an attempt it is no news that others are, too; but who has gone beyond it will
+        take no part in it, nor in another that is not above."""
         self._hellos = self.site.draw(now)
         self.federation.news = False
         if not self.site.leading:
             return self.federation.follow(now, self.site.picture.leader)
         if self.federation.alone:
             return []
-        if not busy:
-            hellos = self._hellos.values()
-            self._epoch = max([self._epoch, epoch, *(hello.epoch for hello in hellos)])
+        highest = max([epoch, *(hello.epoch for hello in self._hellos.values())])
+        if not busy or highest > epoch:
+            self._epoch = max(self._epoch, highest)
         effects = self.federation.lead(
             now, self._party(installed, trouble), self._perhaps_leaders(installed)
         )
