@@ -78,7 +78,7 @@ def test_namespaces_go_when_their_maker_is_killed() -> None:
         names = made_by(maker.pid)
         assert len(names) == 3
         inside = subprocess.Popen(["ip", "netns", "exec", names[0], "sleep", "1000"])
-        wait_until(lambda: Path(f"/proc/{inside.pid}/comm").read_text() == "sleep\n")
+        until(lambda: Path(f"/proc/{inside.pid}/comm").read_text() == "sleep\n")
         maker.kill()
         maker.wait()
         assert inside.wait(PATIENCE_S) == -9, "processes inside go too"
