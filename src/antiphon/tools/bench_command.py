@@ -14,6 +14,7 @@ from rich.table import Table
 
 from antiphon.core.errors import AntiphonError
 from antiphon.core.service import Service
+from antiphon.pipeline.session import spark_session
 from antiphon.tools.bench.membership import run_membership
 from antiphon.tools.bench.order import Line, run_order
 from antiphon.tools.bench.plan import API, CLIENTS, Plan
@@ -102,6 +103,7 @@ def bench() -> None:
       antiphon bench membership --repeat 20
       antiphon bench order
       antiphon bench verify
+      antiphon bench stream --rows 500000
       antiphon bench wan --only table3
 
     \b
@@ -216,6 +218,34 @@ def verify(daemons: int, sites: int, services: tuple[str, ...], **options: Any) 
         show(found)
         if violations or found["failure"] or found["rows_lost"] or found["torn"]:
             sys.exit(1)
+
+
+@bench.command()
+@DAEMONS
+@click.option("--rows", type=click.IntRange(1), default=2_000_000, show_default=True)
+@click.option("--size", type=click.IntRange(16, 1 << 24), default=100, show_default=True)
+@click.option("--repeat", type=click.IntRange(1), default=3, show_default=True)
+@click.option("--trips", type=click.IntRange(1), default=60, show_default=True)
+@click.option(
+    "--rate",
+    type=click.FloatRange(0.01, 100),
+    default=1.0,
+    show_default=True,
+    help="Trips a second, or fewer: there is one at a time.",
+)
+@AS_JSON
+def stream(daemons: int, as_json: bool, **options: Any) -> None:
+    """Rows a second out of a kept group's log into Spark; the trip of a message through Spark.
+
+    Needs Spark.
+    """
+    from antiphon.tools.bench.stream import KEPT, StreamPlan, run_stream
+
+    plan = StreamPlan(**options)
+    quiet = {"spark.ui.showConsoleProgress": "false"}
+    with _outcome(as_json) as (say, show), own_daemons(daemons, extra=KEPT) as (target, _):
+        with spark_session("bench stream", extra=quiet) as spark:
+            show(run_stream(spark, target.addresses, plan, say))
 
 
 def _run_traffic(

@@ -35,11 +35,14 @@ def own_daemons(
     directory: Path | None = None,
     wrapper: Sequence[str] = (),
     sites: int = 1,
+    extra: str = "",
 ) -> Iterator[tuple[Target, LocalCluster]]:
     """A cluster that has merged; its files are removed, unless a directory is named."""
     with tempfile.TemporaryDirectory(prefix="antiphon-bench-") as made:
         place = directory or Path(made)
-        with LocalCluster(count, place, sites=sites, level=level, wrapper=wrapper) as cluster:
+        with LocalCluster(
+            count, place, sites=sites, level=level, wrapper=wrapper, extra=extra
+        ) as cluster:
             cluster.await_merge()
             yield Target(cluster.addresses, [one.pid for one in cluster.daemons]), cluster
 
