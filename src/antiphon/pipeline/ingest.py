@@ -1,12 +1,13 @@
 """`ingest`: record files to tables, as often as one likes.
 
     records/run=…/part=…   rows of segments, each part written by one ingest
-    open/run=…             rows of journals: segments in hand, replaced by every ingest
+    open/ingest=…/run=…    rows of journals: segments in hand, written anew by every ingest
     segments/…             what became of each file, one row each
 
 A segment is taken once, however often and late its file is met. A part is named by the segments
 in it, and counts when the table of segments names it: an ingest that was interrupted does its
-part again under the same name. Those that run at the same time take turns.
+part again under the same name. Those that run at the same time take turns; who reads meanwhile
+need not: rows in hand of a segment that was taken do not count.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +20,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from antiphon.core.errors import UsageError
+from antiphon.pipeline.in_hand import newest, replace
 from antiphon.pipeline.segments import (
     DUPLICATE,
     GONE,
@@ -68,10 +70,9 @@ def _take(spark: SparkSession, found: Sequence[Path], tables: Path) -> Ingested:
     if fresh:
         rows = _rows(spark, [one.path for one in fresh]).withColumn("part", F.lit(part))
         rows.write.mode("overwrite").partitionBy("run", "part").parquet(str(tables / RECORDS))
-    in_hand = _rows(spark, [one.path for one in journals]).write.mode("overwrite")
-    in_hand = in_hand.option("partitionOverwriteMode", "static").partitionBy("run")
-    in_hand.parquet(str(tables / OPEN))
+    (tables / OPEN).mkdir(exist_ok=True)
     _tell(spark, tables, part, fresh, refused)
+    replace(_rows(spark, [one.path for one in journals]), tables)
     counts = Ingested(
         files=len(found),
         segments=len(fresh),
@@ -118,12 +119,15 @@ def records(spark: SparkSession, tables: Path) -> DataFrame:
     if not (tables / SEGMENTS).exists():
         remedy = "run antiphon pipeline ingest first"
         raise UsageError("no_tables", f"there are no tables in {tables}", remedy)
-    named = spark.read.parquet(str(tables / SEGMENTS)).where("part != ''")
-    parts = [row.part for row in named.select("part").distinct().collect()]
     schema = from_arrow_schema(table_schema())
-    in_hand = spark.read.schema(schema).parquet(str(tables / OPEN))
+    # First, so that a segment taken from now on is in both tables rather than in neither.
+    in_hand = spark.read.schema(schema).parquet(str(newest(tables)))
+    named = spark.read.parquet(str(tables / SEGMENTS)).where("part != ''")
+    taken = F.broadcast(named.select("run", "writer", "segment"))
+    in_hand = in_hand.join(taken, ["run", "writer", "segment"], "left_anti")
+    parts = [row.part for row in named.select("part").distinct().collect()]
     if not parts:
-        return in_hand
+        return in_hand.select(schema.names)
     stored = spark.read.schema(schema.add("part", "string")).parquet(str(tables / RECORDS))
     rows = stored.where(F.col("part").isin(parts)).drop("part")
     return rows.unionByName(in_hand).fillna(NEWER_COLUMNS)
