@@ -104,7 +104,7 @@ def _joined(own: list[Placed], told: list[Placed]) -> list[Placed]:
         else:
             joined.append((place, row))
     for session, story in stories.items():
-        joined += _session_rows(story, replaced[session])
+        joined += session_rows(story, replaced[session])
     return joined
 
 
@@ -112,7 +112,7 @@ def _session(row: Record) -> SessionKey:
     return row.node, row.incarnation, row.session
 
 
-def _session_rows(story: list[Placed], daemons: list[Placed]) -> list[Placed]:
+def session_rows(story: list[Placed], daemons: list[Placed]) -> list[Placed]:
     """A client's story with its daemon's places, and what only the daemon can tell."""
     end = _end_number(daemons)
     story = [one for one in story if not _is_late(one[1], end)]

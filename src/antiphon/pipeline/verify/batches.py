@@ -1,6 +1,4 @@
-"""Rows in and out of a pass: a pass reads batches of Arrow and works on arrays of numbers.
-
-What leaves the pass over messages, and enters the one over processes, has these columns:
+"""What passes tell, as rows of numbers, many at a time.
 
 | column | of an event | of a finding | of a possible hole |
 | --- | --- | --- | --- |
@@ -12,22 +10,26 @@ What leaves the pass over messages, and enters the one over processes, has these
 | `stay` | where the process is | a stay, view or configuration | who lacks it |
 | `config` | where it was sent | a second message | where it was sent |
 
-The pass over processes tells in the same columns how far each stay came (`Tag.STAY`), where a
-process goes down in the order (`Tag.STEP`, from `k1` to `stay`), and what speaks against simpler
-proofs of S4 (`Tag.DOUBT`, bits in `k1`).
+In the same columns a slice tells how far each stay came (`Tag.STAY`), where a process goes down in
+the order (`Tag.STEP`, from `k1` to `stay`), what speaks against simpler proofs of S4 (`Tag.DOUBT`,
+bits in `k1`), its edges (`Tag.EDGE`, of the slice `stay`), and events for those who have to see
+them once more (`Tag.EVENTS`, packed into the column `blob`; `lane` says for what).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from antiphon.pipeline.verify.faults import Fault
-from antiphon.pipeline.verify.lookup import Flags, Longs
+from antiphon.pipeline.verify.names import Flags, Longs
 from antiphon.records.arrow import load
 
 ONWARD = ("lane", "tie", "tag", "key", "k1", "k2", "stay", "config")
 ONWARD_SCHEMA = ", ".join(f"{name} long" for name in ONWARD)
+
+TOLD = (*ONWARD, "blob")
+TOLD_SCHEMA = f"{ONWARD_SCHEMA}, blob binary"
 
 TAG_BITS = 4
 
@@ -40,6 +42,8 @@ class Tag:
     STEP = 4
     DOUBT = 5
     UNKNOWN = 6
+    EDGE = 7
+    EVENTS = 8
 
 
 Arrays = dict[str, Longs]
@@ -80,9 +84,8 @@ class Sink:
         tag = Tag.FINDING | int(fault) << TAG_BITS
         self.add(tag, tie=t, key=key, k1=process, k2=other, stay=place, config=second)
 
-    def batch(self) -> Any:
-        """What was collected, as a batch; collecting begins anew."""
-        pa = load()
+    def arrays(self) -> Arrays:
+        """What was collected; collecting begins anew."""
         columns: list[list[Longs]] = [[] for _ in ONWARD]
         for part in self._parts:
             arrays = np.broadcast_arrays(*(np.atleast_1d(np.asarray(one)) for one in part))
@@ -91,7 +94,13 @@ class Sink:
         self._parts = []
         empty = np.empty(0, np.int64)
         joined = [np.concatenate(column) if column else empty for column in columns]
-        return pa.RecordBatch.from_arrays([pa.array(one) for one in joined], names=list(ONWARD))
+        return dict(zip(ONWARD, joined, strict=True))
+
+    def batch(self) -> Any:
+        """The same for Arrow."""
+        pa = load()
+        arrays = [pa.array(column) for column in self.arrays().values()]
+        return pa.RecordBatch.from_arrays(arrays, names=list(ONWARD))
 
 
 def arrays_of(batch: Any, names: Sequence[str]) -> Arrays:
@@ -101,22 +110,13 @@ def arrays_of(batch: Any, names: Sequence[str]) -> Arrays:
     }
 
 
-def whole_groups(batches: Iterable[Any], names: Sequence[str], by: str) -> Iterator[Arrays]:
-    """Batches cut so that rows with the same value, which follow each other, stay together."""
-    held: Arrays | None = None
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        arrays = arrays_of(batch, names)
-        if held is not None:
-            arrays = {name: np.concatenate((held[name], arrays[name])) for name in names}
-        values = arrays[by]
-        cut = int(np.searchsorted(values, values[-1], side="left"))
-        if cut:
-            yield {name: array[:cut] for name, array in arrays.items()}
-        held = {name: array[cut:] for name, array in arrays.items()}
-    if held is not None:
-        yield held
+def pack(rows: Arrays) -> bytes:
+    return np.stack([rows[name] for name in ONWARD]).tobytes()
+
+
+def unpack(blobs: Sequence[bytes]) -> Arrays:
+    parts = [np.frombuffer(blob, np.int64).reshape(len(ONWARD), -1) for blob in blobs]
+    return dict(zip(ONWARD, np.concatenate(parts, axis=1), strict=True))
 
 
 def runs(values: Longs) -> tuple[Longs, Longs]:

@@ -1,21 +1,18 @@
-"""The pass over messages: rows of a message together, whoever wrote them.
+"""Rows of a message together, whoever wrote them.
 
-It judges what needs no order of deliveries, and sends each event on to its process with the place
-that its message should have in the order.
+It is judged what needs no order of deliveries, and each event gets the place that its message
+should have in the order.
 """
-
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 import numpy as np
 
-from antiphon.pipeline.verify.batches import TAG_BITS, Sink, Tag, whole_groups
-from antiphon.pipeline.verify.events import COLUMNS
+from antiphon.pipeline.verify.batches import TAG_BITS, Sink, Tag
 from antiphon.pipeline.verify.histories import TIME_BITS
 from antiphon.pipeline.verify.holding import judge_holding
 from antiphon.pipeline.verify.integrity import again, judge_integrity
-from antiphon.pipeline.verify.lookup import Flags, Longs, Lookup, contains
+from antiphon.pipeline.verify.lookup import Lookup, contains
 from antiphon.pipeline.verify.mail import LEAD, OWN, PAIR, TRANSITIONAL, Mail, Rows
+from antiphon.pipeline.verify.names import Flags, Longs, distinct
 from antiphon.pipeline.verify.synchrony import judge_synchrony
 
 SERVICE = TAG_BITS
@@ -36,15 +33,6 @@ IS_OPEN = 1 << (TAG_BITS + 12)
 
 IS_EXTRA = 1 << (TAG_BITS + 10)
 """Another group of a hand that has a row of its own; or a second time."""
-
-
-def pass_over_messages(look: Callable[[], Lookup]) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    def work(batches: Iterable[Any]) -> Iterator[Any]:
-        lookup = look()
-        for rows in whole_groups(batches, COLUMNS, "key"):
-            yield judge_messages(rows, lookup).batch()
-
-    return work
 
 
 def judge_messages(rows: dict[str, Longs], look: Lookup) -> Sink:
@@ -101,6 +89,6 @@ def _add(mail: Mail, rows: Rows, chosen: Flags, stay: Longs, flags: Longs, sink:
 def _late_at_home(mail: Mail) -> Flags:
     """Whether the daemon of a session delivered the message in a transitional part."""
     rows = mail.delivers
-    late = np.unique(rows.pairs[rows.has(TRANSITIONAL)])
+    late = distinct(rows.pairs[rows.has(TRANSITIONAL)])
     hands = mail.hands
     return contains(late, hands.at << PAIR | mail.look.home[hands.process])

@@ -1,4 +1,4 @@
-"""The pass over processes: the events of a process in their order, one process after another.
+"""Events of a slice in the order of their processes.
 
 It judges S3, and gathers what S4 and S5 are decided by. For S5 it looks for a *witness*: if the
 agreed and safe messages of every process rise strictly in one key, whatever the key means, then
@@ -6,16 +6,14 @@ all processes deliver them in the order of that key. Where a process goes down i
 told, and looked at more closely. For S4 it looks whether the key is a clock of causes too, or at
 least the configuration is.
 
-Only what is needed of the past of the process in hand is kept, so that rows stream through.
+What a slice cannot see is whether a process comes to it before it has left an earlier one. So it
+tells its *edges*, the first and last places of each process here; edges.py connects them.
 """
-
-from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
 
 from antiphon.core.service import Service
-from antiphon.pipeline.verify.batches import ONWARD, TAG_BITS, Arrays, Sink, Tag, arrays_of, runs
+from antiphon.pipeline.verify.batches import TAG_BITS, Arrays, Sink, Tag, runs
 from antiphon.pipeline.verify.by_message import (
     IS_EXTRA,
     IS_HAND,
@@ -26,14 +24,15 @@ from antiphon.pipeline.verify.by_message import (
 )
 from antiphon.pipeline.verify.events import NUMBER_BITS
 from antiphon.pipeline.verify.faults import Fault
-from antiphon.pipeline.verify.histories import TIME_BITS
-from antiphon.pipeline.verify.lookup import Flags, Longs
+from antiphon.pipeline.verify.histories import PROCESS_BITS, TIME_BITS
+from antiphon.pipeline.verify.names import Flags, Longs, distinct
 
 NUMBER = (1 << NUMBER_BITS) - 1
 SEGMENT = 42
 """Above a message's number, where runs of one origin are told apart."""
 
 UNKNOWN_SERVICE = 15
+RELIABLE = int(Service.RELIABLE)
 
 REGULAR = 1 << TAG_BITS
 """Of a row about a stay: it is about the regular part."""
@@ -54,123 +53,97 @@ HAS_CAUSAL = 4
 """Of a doubt: there are causal messages, which do not follow the key."""
 
 
-def pass_over_processes(batches: Iterable[Any]) -> Iterator[Any]:
-    course = Course(0)
-    for batch in batches:
-        rows = arrays_of(batch, ONWARD)
-        sink = Sink()
-        is_event = (rows["tag"] & ((1 << TAG_BITS) - 1)) == Tag.EVENT
-        _pass_on(rows, ~is_event, sink)
-        course = follow(rows, is_event, course, sink)
-        yield sink.batch()
+CONFIG_BITS = 22
 
+LAST = 1 << TAG_BITS
+"""Of an edge: it is the last place, else the first."""
 
-def _pass_on(rows: Arrays, chosen: Flags, sink: Sink) -> None:
-    """Findings and the like are ready."""
-    if chosen.any():
-        kept = {name: column[chosen] for name, column in rows.items()}
-        sink.add(kept.pop("tag"), **kept)
-
-
-def follow(rows: Arrays, chosen: Flags, course: "Course", sink: Sink) -> "Course":
-    """Events in the order of processes and places; what is known of the last process."""
-    events = {name: column[chosen] for name, column in rows.items()}
-    process = events["lane"] >> TIME_BITS
-    for start, count in zip(*runs(process), strict=True):
-        who = int(process[start])
-        if who != course.process:
-            course = Course(who)
-        course.go_on({name: each[start : start + count] for name, each in events.items()}, sink)
-    return course
+EDGE = TAG_BITS + 1
+ORDERED, SENT, HEARD, CAUSAL, NUMBERED, FIFO = range(6)
+"""Of what an edge is: agreed and safe messages; what the process sends; all that it gets; causal
+and stronger; reliable and stronger of one origin, of which it is the last; fifo and stronger of
+one origin, of which it is the first."""
 
 
 class Course:
-    """A process, and what counts of its past."""
+    """Events sorted by process and place."""
 
-    def __init__(self, process: int) -> None:
-        self.process = process
-        self._newest: dict[int, int] = {}
-        """Of each origin: the highest number of a fifo or stronger message that was received."""
-        self._last: tuple[int, int, int] | None = None
-        """Place in the order, and key, of the last agreed or safe message."""
-        self._received_config = -1
-        self._known_config = -1
-        self._received_k1 = -1
-        self._sent: tuple[int, int] = (-1, -1)
-
-    def go_on(self, rows: Arrays, sink: Sink) -> None:
+    def __init__(self, rows: Arrays) -> None:
+        self._rows = rows
         tag = rows["tag"]
-        service = (tag >> SERVICE) & 15
-        service[service == UNKNOWN_SERVICE] = -1
-        is_send = (tag & IS_SEND) != 0
-        receives = ~is_send & ((tag & IS_EXTRA) == 0)
-        ordered = ~is_send & (((tag >> ROW_SERVICE) & 15) >= int(Service.AGREED))
-        self._in_session_order(rows, receives & (service >= int(Service.RELIABLE)), service, sink)
-        self._rises(rows, ordered & receives, sink)
-        self._note_stays(rows, ordered, sink)
-        self._doubt(rows, service, is_send, receives, sink)
+        self.process = rows["lane"] >> TIME_BITS
+        self.service = (tag >> SERVICE) & 15
+        self.service[self.service == UNKNOWN_SERVICE] = -1
+        self.is_send = (tag & IS_SEND) != 0
+        self.receives = ~self.is_send & ((tag & IS_EXTRA) == 0)
+        self.ordered = ~self.is_send & (((tag >> ROW_SERVICE) & 15) >= int(Service.AGREED))
 
-    def _in_session_order(self, rows: Arrays, chosen: Flags, service: Longs, sink: Sink) -> None:
+    def judge(self, sink: Sink) -> None:
+        self._in_session_order(sink)
+        self._rises(sink)
+        self._note_stays(sink)
+        self._doubt(sink)
+
+    def _by_origin(self, chosen: Flags) -> tuple[Longs, Longs, Longs]:
+        """Rows by process, origin and place; where each origin begins, and how many it has."""
+        at = np.flatnonzero(chosen)
+        both = self.process[at] << PROCESS_BITS | self._rows["key"][at] >> NUMBER_BITS
+        at = at[np.argsort(both, kind="stable")]
+        return at, *runs(self.process[at] << PROCESS_BITS | self._rows["key"][at] >> NUMBER_BITS)
+
+    def _in_session_order(self, sink: Sink) -> None:
         """S3: a fifo or stronger message comes after every reliable or stronger one that its
         session sent before it."""
-        at = np.flatnonzero(chosen)
+        rows = self._rows
+        at, starts, counts = self._by_origin(self.receives & (self.service >= RELIABLE))
         if not len(at):
             return
-        at = at[np.argsort(rows["key"][at] >> NUMBER_BITS, kind="stable")]
         key = rows["key"][at]
-        origin, number = key >> NUMBER_BITS, key & NUMBER
-        starts, counts = runs(origin)
-        newest = np.where(service[at] >= int(Service.FIFO), number, 0)
+        number = key & NUMBER
+        newest = np.where(self.service[at] >= int(Service.FIFO), number, 0)
         segment = np.repeat(np.arange(len(starts)), counts) << SEGMENT
-        known = np.array([self._newest.get(one, 0) for one in origin[starts].tolist()])
         prior = np.empty(len(at), np.int64)
-        so_far = np.maximum.accumulate(segment | newest) - segment
-        so_far = np.maximum(so_far, np.repeat(known, counts))
-        prior[1:] = so_far[:-1]
-        prior[starts] = known
-        for one, value in zip(origin[starts].tolist(), so_far[starts + counts - 1], strict=True):
-            self._newest[one] = int(value)
+        prior[1:] = (np.maximum.accumulate(segment | newest) - segment)[:-1]
+        prior[starts] = 0
         late = prior > number
         if late.any():
             sink.find(
                 Fault.BEFORE_EARLIER,
-                process=self.process,
-                key=origin[late] << NUMBER_BITS | prior[late],
+                process=self.process[at[late]],
+                key=key[late] & ~NUMBER | prior[late],
                 t=rows["lane"][at[late]] & ((1 << TIME_BITS) - 1),
                 second=key[late],
             )
 
-    def _rises(self, rows: Arrays, chosen: Flags, sink: Sink) -> None:
+    def _rises(self, sink: Sink) -> None:
         """S5: the witness, and where it fails."""
-        k1, k2, key = rows["k1"][chosen], rows["k2"][chosen], rows["key"][chosen]
-        if not len(key):
-            return
-        if self._last is not None:
-            first = self._last
-            k1, k2 = np.append(first[0], k1), np.append(first[1], k2)
-            key = np.append(first[2], key)
+        chosen = np.flatnonzero(self.ordered & self.receives)
+        k1, k2 = self._rows["k1"][chosen], self._rows["k2"][chosen]
+        process = self.process[chosen]
         down = (k1[1:] < k1[:-1]) | ((k1[1:] == k1[:-1]) & (k2[1:] <= k2[:-1]))
-        at = np.flatnonzero(down)
-        high, low = k1[at], k1[at + 1]
-        if len(at) > STEPS_MAX:
-            high, low = high.max(), low.min()
-        if len(at):
-            sink.add(Tag.STEP, lane=self.process, k1=high, stay=low)
-        self._last = (int(k1[-1]), int(k2[-1]), int(key[-1]))
+        at = np.flatnonzero(down & (process[1:] == process[:-1]))
+        starts, counts = runs(process[at])
+        for start, count in zip(starts.tolist(), counts.tolist(), strict=True):
+            mine = at[start : start + count]
+            high, low = k1[mine], k1[mine + 1]
+            if count > STEPS_MAX:
+                high, low = high.max(), low.min()
+            sink.add(Tag.STEP, lane=int(process[mine[0]]), k1=high, stay=low)
 
-    def _note_stays(self, rows: Arrays, ordered: Flags, sink: Sink) -> None:
+    def _note_stays(self, sink: Sink) -> None:
         """How far in the order a process came in each stay."""
+        rows = self._rows
         regular = (rows["tag"] & IS_TRANSITIONAL) == 0
-        inside = ordered & (rows["stay"] >= 0)
+        inside = self.ordered & (rows["stay"] >= 0)
+        is_hand = (rows["tag"] & IS_HAND) != 0
+        both = (rows["stay"] << 1 | is_hand) << CONFIG_BITS | np.maximum(rows["config"], 0)
         for chosen, flag in ((inside, 0), (inside & regular, REGULAR)):
             at = np.flatnonzero(chosen)[::-1]
-            both = rows["stay"][at] << 20 | np.maximum(rows["config"][at], 0)
-            at = at[np.unique(both, return_index=True)[1]]
+            at = at[np.unique(both[at], return_index=True)[1]]
             if len(at):
-                in_view = np.where(rows["tag"][at] & IS_HAND, IN_VIEW, 0)
                 sink.add(
-                    Tag.STAY | flag | in_view,
-                    lane=self.process,
+                    Tag.STAY | flag | np.where(is_hand[at], IN_VIEW, 0),
+                    lane=self.process[at],
                     key=rows["key"][at],
                     k1=rows["k1"][at],
                     k2=rows["k2"][at],
@@ -178,36 +151,95 @@ class Course:
                     config=rows["config"][at],
                 )
 
-    def _doubt(
-        self, rows: Arrays, service: Longs, is_send: Flags, receives: Flags, sink: Sink
-    ) -> None:
+    def _doubt(self, sink: Sink) -> None:
         """S4: whether causes and effects follow the key, or at least the configurations."""
-        config, k1, key = rows["config"], rows["k1"], rows["key"]
-        doubts = HAS_CAUSAL if (service == int(Service.CAUSAL)).any() else 0
-        known = _before(config, self._known_config)
-        stamped = is_send & (config >= 0)
-        if (stamped & (config < known)).any():
-            doubts |= MIXED
-        causal = receives & (service >= int(Service.CAUSAL))
-        mine = np.append(self._received_config, config[causal])
-        if (mine[1:] < mine[:-1]).any():
-            doubts |= MIXED
-        heard = _before(np.where(is_send, -1, k1), self._received_k1)
-        if (stamped & (k1 <= heard)).any():
-            doubts |= NO_CLOCK
-        sent = np.append(self._sent[0], k1[stamped])
-        numbers = np.append(self._sent[1], key[stamped])
-        late = (sent[1:] < sent[:-1]) | ((sent[1:] == sent[:-1]) & (numbers[1:] <= numbers[:-1]))
-        if late.any():
-            doubts |= NO_CLOCK
-        self._sent = (int(sent[-1]), int(numbers[-1]))
-        self._received_config = int(mine[-1])
-        self._known_config = max(self._known_config, int(config.max()))
-        self._received_k1 = max(self._received_k1, int(np.where(is_send, -1, k1).max()))
-        if doubts:
-            sink.add(Tag.DOUBT, lane=self.process, k1=doubts)
+        rows, process = self._rows, self.process
+        config, key = rows["config"], rows["key"]
+        _, k1 = np.unique(rows["k1"], return_inverse=True)
+        k1 = k1 + 1
+        self._tell(self.service == int(Service.CAUSAL), HAS_CAUSAL, sink)
+        stamped = self.is_send & (config >= 0)
+        self._tell(stamped & (config < self._before(config + 1) - 1), MIXED, sink)
+        causal = np.flatnonzero(self.receives & (self.service >= int(Service.CAUSAL)))
+        here, who = config[causal], process[causal]
+        back = np.flatnonzero((here[1:] < here[:-1]) & (who[1:] == who[:-1]))
+        self._tell(_flags(len(process), causal[back]), MIXED, sink)
+        heard = self._before(np.where(self.is_send, 0, k1))
+        self._tell(stamped & (k1 <= heard), NO_CLOCK, sink)
+        sent = np.flatnonzero(stamped)
+        place, number, who = k1[sent], key[sent], process[sent]
+        late = (place[1:] < place[:-1]) | ((place[1:] == place[:-1]) & (number[1:] <= number[:-1]))
+        back = np.flatnonzero(late & (who[1:] == who[:-1]))
+        self._tell(_flags(len(process), sent[back]), NO_CLOCK, sink)
+
+    def _before(self, values: Longs) -> Longs:
+        """The highest value before each row at its process, from 0 on; they are small."""
+        starts, counts = runs(self.process)
+        segment = np.repeat(np.arange(len(starts)), counts) << SEGMENT
+        found = np.zeros(len(values), np.int64)
+        found[1:] = (np.maximum.accumulate(segment | values) - segment)[:-1]
+        found[starts] = 0
+        return found
+
+    def _tell(self, chosen: Flags, doubt: int, sink: Sink) -> None:
+        if chosen.any():
+            sink.add(Tag.DOUBT, lane=distinct(self.process[chosen]), k1=doubt)
+
+    # For other slices.
+
+    def tell_edges(self, number: int, loose: Flags, sink: Sink) -> None:
+        """`loose`: events of histories that have messages which do not follow the key."""
+        rows = self._rows
+        both = self.process << CONFIG_BITS | (rows["config"] + 1)
+        order = np.arange(len(both))
+        if (both[1:] < both[:-1]).any():
+            order = np.argsort(both, kind="stable")
+        stamped = self.is_send & (rows["config"] >= 0)
+        causal = self.receives & (self.service >= int(Service.CAUSAL))
+        for kind, chosen in (
+            (ORDERED, self.ordered & self.receives),
+            (SENT, stamped),
+            (HEARD, ~self.is_send),
+            (CAUSAL, causal),
+        ):
+            at = order[chosen[order]]
+            starts, counts = runs(both[at])
+            self._edges(kind << EDGE, at, starts, at[starts], np.minimum, number, sink)
+            last = at[starts + counts - 1]
+            self._edges(kind << EDGE | LAST, at, starts, last, np.maximum, number, sink)
+        if loose.any():
+            reliable = loose & self.receives & (self.service >= RELIABLE)
+            at, starts, counts = self._by_origin(reliable)
+            last = at[starts + counts - 1]
+            self._edges(NUMBERED << EDGE | LAST, at, starts, last, np.maximum, number, sink)
+            at, starts, _ = self._by_origin(reliable & (self.service >= int(Service.FIFO)))
+            self._edges(FIFO << EDGE, at, starts, at[starts], np.minimum, number, sink)
+
+    def _edges(
+        self,
+        kind: int,
+        at: Longs,
+        starts: Longs,
+        edge: Longs,
+        extreme: np.ufunc,
+        number: int,
+        sink: Sink,
+    ) -> None:
+        """With each edge the lowest or highest place in the order that it bounds."""
+        if len(at):
+            rows = self._rows
+            sink.add(
+                Tag.EDGE | kind,
+                lane=rows["lane"][edge],
+                tie=rows["tie"][edge],
+                key=rows["key"][edge],
+                k1=extreme.reduceat(rows["k1"][at], starts),
+                stay=number,
+                config=rows["config"][edge],
+            )
 
 
-def _before(values: Longs, first: int) -> Longs:
-    """The highest value before each place."""
-    return np.maximum.accumulate(np.append(first, values))[:-1]
+def _flags(size: int, at: Longs) -> Flags:
+    found = np.zeros(size, np.bool_)
+    found[at] = True
+    return found

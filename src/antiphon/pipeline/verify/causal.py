@@ -11,19 +11,16 @@ sender and no receiver mixes configurations (then no cause of such a message tha
 lies in another one); else the whole history.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from antiphon.core.service import Service
-from antiphon.pipeline.verify.batches import ONWARD, Arrays, Sink, runs, whole_groups
+from antiphon.pipeline.verify.batches import Arrays, Sink, runs
 from antiphon.pipeline.verify.by_message import IS_EXTRA, IS_SEND, SERVICE
 from antiphon.pipeline.verify.events import NUMBER_BITS
 from antiphon.pipeline.verify.faults import Fault
 from antiphon.pipeline.verify.histories import TIME_BITS
-from antiphon.pipeline.verify.lookup import Longs
+from antiphon.pipeline.verify.names import Longs
 
 Vectors = npt.NDArray[np.int32]
 
@@ -31,12 +28,11 @@ CHUNK = 4096
 """Rows of a process that are compared at once; each is as wide as there are origins."""
 
 
-def judge_causes(batches: Iterable[Any]) -> Iterator[Any]:
-    """Of rows that come scope by scope, each in the order of places."""
-    for rows in whole_groups(batches, (*ONWARD, "scope"), "scope"):
-        sink = Sink()
-        Scope(rows).judge(sink)
-        yield sink.batch()
+def judge_causes(rows: Arrays, sink: Sink) -> None:
+    """Of events of one scope, in any order."""
+    t = rows["lane"] & ((1 << TIME_BITS) - 1)
+    order = np.lexsort((rows["key"], rows["tie"], t))
+    Scope({name: column[order] for name, column in rows.items()}).judge(sink)
 
 
 class Scope:

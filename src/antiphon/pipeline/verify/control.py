@@ -6,7 +6,7 @@ stand. What the passes over messages have to know comes back as facts.
 """
 
 import pickle
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame
@@ -17,7 +17,7 @@ from antiphon.check.findings import Violation
 from antiphon.check.history import ConfigStay, Session, ViewStay
 from antiphon.check.pieces import NEVER
 from antiphon.check.progress import stable_configurations
-from antiphon.check.reading import PROFILE, Reading
+from antiphon.check.reading import Reading
 from antiphon.core.ids import (
     ConfigId,
     DaemonId,
@@ -28,16 +28,14 @@ from antiphon.core.ids import (
     ViewId,
 )
 from antiphon.core.trace import DAEMON, Kind, Record
-from antiphon.pipeline.verify.histories import History
+from antiphon.pipeline.verify.first_look import ROWS, packed
+from antiphon.pipeline.verify.histories import Segments
+from antiphon.pipeline.verify.names import Longs
+from antiphon.pipeline.verify.stories import placed, plain, records_of
 from antiphon.records.arrow import load
-from antiphon.records.schema import COLUMNS, arrow_schema, batch_to_rows
+from antiphon.records.schema import COLUMNS
 
-MESSAGES = (Kind.SUBMIT, Kind.SEND, Kind.COMPLETE, Kind.DELIVER, Kind.HAND, Kind.REPEAT)
-CONTROL = (
-    *(Kind.START, Kind.STOP, Kind.QUIET, Kind.REACH, Kind.TRANSITIONAL, Kind.INSTALL),
-    *(Kind.OPEN, Kind.CLOSE, Kind.JOIN, Kind.LEAVE, Kind.VIEW, Kind.SIGNAL, Kind.LEFT),
-    *(Kind.REFUSE, Kind.BUFFERS, Kind.BACKLOG),
-)
+PLACED_ROWS = "hist int, blob binary"
 
 Place = tuple[int, int]
 ALWAYS: Place = (0, -1)
@@ -141,11 +139,20 @@ class ControlReading(Reading):
 
 
 def read_control(
-    rows: DataFrame, histories: Sequence[History], ended: bool | None, named: Named
+    rows: DataFrame,
+    stories: DataFrame | None,
+    segments: Segments,
+    clients: Longs,
+    ended: bool | None,
+    named: Named,
 ) -> list[Facts]:
     """One task for each history; `ended` as for the judges, None: if a row says so."""
-    few = rows.where(F.col("kind").isin([str(kind) for kind in CONTROL]))
-    few = few.where(F.col("profile") == PROFILE).select("hist", "t", "tie", *COLUMNS)
+    few = rows.where(F.col("what") == ROWS).mapInArrow(_placing(segments, clients), PLACED_ROWS)
+    if stories is not None:
+        told = stories.where(F.col("what") == ROWS)
+        # Clients tell of the one history of daemons and clients.
+        few = few.union(told.select(F.lit(0).alias("hist"), "blob"))
+    histories = segments.histories
     work = _reader([one.end_us for one in histories], ended, named)
     packed = few.groupBy("hist").applyInArrow(work, "hist int, facts binary").collect()
     found = {row.hist: pickle.loads(row.facts) for row in packed}
@@ -155,30 +162,36 @@ def read_control(
     return [found[history] for history in range(len(histories))]
 
 
-def _reader(ends: list[int], ended: bool | None, named: Named) -> Callable[[Any], Any]:
-    def work(table: Any) -> Any:
+def _placing(segments: Segments, clients: Longs) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    def work(batches: Iterable[Any]) -> Iterator[Any]:
         pa = load()
-        table = table.sort_by([("t", "ascending"), ("tie", "ascending")])
-        history = table.column("hist")[0].as_py()
-        places = list(
-            zip(table.column("t").to_pylist(), table.column("tie").to_pylist(), strict=True)
-        )
-        facts = facts_of(history, _records(table), places, ends[history], ended, named)
-        columns = [pa.array([history], pa.int32()), pa.array([pickle.dumps(facts)], pa.binary())]
-        return pa.Table.from_arrays(columns, names=["hist", "facts"])
+        for batch in batches:
+            for line in batch.to_pylist():
+                table = placed(line["run"], line["blob"], segments, clients)
+                history = pa.array([segments.history_of[line["run"]]], pa.int32())
+                arrays = [history, pa.array([packed(table)])]
+                yield pa.RecordBatch.from_arrays(arrays, names=["hist", "blob"])
 
     return work
 
 
-def _records(table: Any) -> list[Record]:
-    pa = load()
-    schema = arrow_schema()
-    found: list[Record] = []
-    for batch in table.to_batches():
-        # Spark has no unsigned numbers; the patterns are the same.
-        arrays = [batch.column(name).cast(schema.field(name).type, safe=False) for name in COLUMNS]
-        found += batch_to_rows(pa.RecordBatch.from_arrays(arrays, names=list(COLUMNS)))
-    return found
+def _reader(ends: list[int], ended: bool | None, named: Named) -> Callable[[Any], Any]:
+    def work(table: Any) -> Any:
+        pa = load()
+        history = table.column("hist")[0].as_py()
+        blobs = table.column("blob").to_pylist()
+        tables = [pa.ipc.open_stream(blob).read_all() for blob in blobs]
+        names = [*COLUMNS, "t", "tie"]
+        rows = pa.concat_tables([plain(table.select(names)) for table in tables])
+        rows = rows.sort_by([("t", "ascending"), ("tie", "ascending")])
+        places = list(
+            zip(rows.column("t").to_pylist(), rows.column("tie").to_pylist(), strict=True)
+        )
+        facts = facts_of(history, records_of(rows), places, ends[history], ended, named)
+        columns = [pa.array([history], pa.int32()), pa.array([pickle.dumps(facts)], pa.binary())]
+        return pa.Table.from_arrays(columns, names=["hist", "facts"])
+
+    return work
 
 
 def facts_of(

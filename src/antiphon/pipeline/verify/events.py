@@ -13,17 +13,16 @@ A bundle's stamping and submitting become several rows, for a row has no lists: 
 itself, and one for each group. A hand is one row for each group of the session; the first leads.
 """
 
-from collections.abc import Sequence
 from enum import IntEnum
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
+import numpy as np
 
-from antiphon.check.reading import PROFILE
 from antiphon.core.ids import PRIVATE_MARK
-from antiphon.core.trace import DAEMON
-from antiphon.pipeline.verify.control import MESSAGES, Named, ProcessId
-from antiphon.pipeline.verify.lookup import signed
+from antiphon.core.trace import DAEMON, Kind
+from antiphon.pipeline.verify.files import Columns, lists, view_numbers
+from antiphon.pipeline.verify.first_look import CONFIG_FIELDS, ORIGIN_FIELDS, member_sets
+from antiphon.pipeline.verify.lookup import Lookup
+from antiphon.pipeline.verify.names import Flags, Longs, group_numbers, mixed, within
 
 NUMBER_BITS = 41
 """Of a message's number with the bit for unreliable ones; its origin stands above."""
@@ -52,217 +51,198 @@ class Event(IntEnum):
 
 COLUMNS = ("key", "what", "t", "tie", "a", "b", "c")
 
+Block = Longs
+"""Events: a line for each of `COLUMNS`."""
 
-def processes(spark: SparkSession, known: Sequence[tuple[int, ProcessId]]) -> DataFrame:
-    """Numbers by the hash of a process; the first of the list is nobody."""
-    lines = [(number, one[0], *signed(one[1])) for number, one in enumerate(known) if number]
-    columns = "number long, hist int, node long, incarnation long, session long"
-    table = spark.createDataFrame(lines, columns)
-    return table.select(
-        F.xxhash64("hist", "node", "incarnation", "session").alias("hash"), "number"
-    )
-
-
-def messages(rows: DataFrame) -> Named:
-    """All processes and origins that rows about messages name."""
-    about = rows.where(F.col("kind").isin([str(kind) for kind in MESSAGES]))
-    at_session = F.col("kind").isin("submit", "hand")
-    session = F.when(at_session, F.col("session")).otherwise(daemon())
-    origin = F.col("origin")
-    who = about.select("hist", "node", "incarnation", session.alias("session")).distinct()
-    source = about.select("hist", *(origin[name] for name in ("daemon", "incarnation", "number")))
-    return Named(_by_history(who), _by_history(source.distinct()))
+KINDS = {
+    Kind.SUBMIT: Event.SUBMIT,
+    Kind.SEND: Event.SEND,
+    Kind.COMPLETE: Event.COMPLETE,
+    Kind.DELIVER: Event.DELIVER,
+    Kind.HAND: Event.HAND,
+    Kind.REPEAT: Event.REPEAT,
+}
+OTHER = 15
+DISCARDED = "discard"
+CUT = 0xFFFFFFFF
 
 
-def _by_history(rows: DataFrame) -> dict[int, list[ProcessId]]:
-    found: dict[int, list[ProcessId]] = {}
-    for history, node, life, session in rows.collect():
-        found.setdefault(history, []).append((node % 2**64, life % 2**64, session))
-    return found
+def about_messages(columns: Columns) -> tuple[Longs, Longs]:
+    """Rows that count, and what each tells."""
+    codes, names = columns.codes("kind")
+    known = np.array([int(KINDS.get(Kind(str(name)), OTHER)) for name in names], np.int64)
+    kind = known[codes]
+    chosen = (kind != OTHER) & columns.is_ours & (columns.longs("count") > 0)
+    at = np.flatnonzero(chosen)
+    return at, kind[at]
 
 
-def events(rows: DataFrame, numbers: DataFrame) -> DataFrame:
-    """All that the rows say about messages."""
-    rows = rows.where((F.col("profile") == PROFILE) & (F.col("count") > 0))
-    got = rows.where(F.col("kind").isin("deliver", "complete", "repeat", "hand"))
-    sent = rows.where(F.col("kind").isin("submit", "send"))
-    return _numbered(_got(got).unionByName(_sent(sent)), numbers)
+class Telling:
+    """What some rows say about messages, column by column; a row of theirs may become several
+    events."""
+
+    def __init__(self, columns: Columns, history: int, at: Longs, kind: Longs) -> None:
+        self._columns, self._history, self._at = columns, history, at
+        self.kind = kind
+        self.service = columns.longs("service")[at]
+        self.count = columns.longs("count")[at]
+
+    def numbers(self, name: str) -> Longs:
+        return self._columns.longs(name)[self._at]
+
+    def session(self) -> Longs:
+        """Submits and hands are of sessions, all else is of daemons."""
+        at_session = (self.kind == Event.SUBMIT) | (self.kind == Event.HAND)
+        return np.where(at_session, self.numbers("session"), DAEMON)
+
+    def process(self) -> Longs:
+        """Hashes."""
+        who = mixed(self.numbers("node"), self.numbers("incarnation"), self.session())
+        return mixed(self._history, who)
+
+    def origin(self) -> tuple[Longs, Flags]:
+        """Hashes, and whether it is a daemon itself."""
+        parts = [self._columns.field("origin", name)[self._at] for name in ORIGIN_FIELDS]
+        return mixed(self._history, mixed(*parts)), parts[2] == 0
+
+    def config(self) -> Longs:
+        fields = [self._columns.field("config", name)[self._at] for name in CONFIG_FIELDS]
+        return mixed(self._history, mixed(*fields))
+
+    def content(self) -> Longs:
+        """The checksum above, and below how the run was cut."""
+        cut = mixed(self.numbers("first"), self.count) & CUT
+        return (self.numbers("value") << 32) + cut
+
+    def discards(self) -> Flags:
+        return self._columns.has("detail", [DISCARDED])[self._at]
+
+    def is_late(self) -> Flags:
+        (column,) = self._columns.arrow("transitional")
+        found: Flags = column.to_numpy(zero_copy_only=False).astype(np.bool_)[self._at]
+        return found
+
+    def wanted(self) -> Longs:
+        sets = member_sets(self._columns, self._at)
+        return np.where(sets == 0, 0, mixed(self._history, sets))
+
+    def groups(self) -> "Groups":
+        return Groups(self._columns, self._history, self._at)
 
 
-def same_stamps(rows: DataFrame, numbers: DataFrame) -> DataFrame:
-    """Neighbours with the same stamp in the order of a configuration, as its leader delivers
-    them: `config`, and daemons `one` and `other`."""
-    config, origin = F.col("config"), F.col("origin")
-    leads = (config["coordinator"] == F.col("node")) & (
-        config["incarnation"] == F.col("incarnation")
-    )
-    ordered = rows.where("kind = 'deliver' and service >= 4").where(leads)
-    sender = F.xxhash64("hist", origin["daemon"], origin["incarnation"], daemon())
-    place = F.struct("t", "tie", sender.alias("sender"))
-    alike = ordered.groupBy(_config("config").alias("config"), "stamp").agg(
-        F.sort_array(F.collect_list(place))["sender"].alias("senders")
-    )
-    alike = alike.where(F.size(F.array_distinct("senders")) > 1)
-    pairs = F.arrays_zip(
-        F.slice("senders", F.lit(1), F.size("senders") - 1).alias("one"),
-        F.slice("senders", F.lit(2), F.size("senders") - 1).alias("other"),
-    )
-    found = alike.select("config", F.inline(pairs).alias("one", "other"))
-    found = found.where("one != other").distinct()
-    for name in ("one", "other"):
-        named = numbers.select(F.col("hash").alias(name), F.col("number").alias(f"{name}_number"))
-        found = found.join(F.broadcast(named), name)
-    return found.select(
-        "config", F.col("one_number").alias("one"), F.col("other_number").alias("other")
-    )
+class Groups:
+    """The groups of rows, and their views."""
+
+    def __init__(self, columns: Columns, history: int, at: Longs) -> None:
+        starts, counts, codes, names = columns.groups()
+        self.counts = counts[at]
+        self._starts = starts[at]
+        self._codes = codes
+        self._names = group_numbers(history, names)
+        self._private = np.array([bool(n and n.startswith(PRIVATE_MARK)) for n in names], np.bool_)
+        view_starts, view_counts, items = lists(columns.arrow("views")[0])
+        self._view_starts, self._view_counts = view_starts[at], view_counts[at]
+        self._views = view_numbers(items)
+        self._history = history
+
+    def of(self, row: Longs, place: Longs) -> tuple[Longs, Longs, Flags]:
+        """For rows and places in their lists: group, view, whether it is a session's own;
+        nothing where the place is not in the list."""
+        group = np.zeros(len(row), np.int64)
+        private = np.zeros(len(row), np.bool_)
+        view = np.zeros(len(row), np.int64)
+        inside = np.flatnonzero((place >= 0) & (place < self.counts[row]))
+        code = self._codes[self._starts[row[inside]] + place[inside]]
+        group[inside], private[inside] = self._names[code], self._private[code]
+        seen = inside[place[inside] < self._view_counts[row[inside]]]
+        bare = self._views[self._view_starts[row[seen]] + place[seen]]
+        named = mixed(self._history, group[seen], bare)
+        view[seen] = np.where(bare == 0, 0, named)
+        return group, view, private
 
 
-def messages_of(rows: DataFrame) -> DataFrame:
-    """For each message of a run a row with its number."""
-    last = F.col("first") + F.col("count") - F.lit(1)
-    single = F.array(F.col("first"))
-    numbers = F.when(F.col("count") == 1, single).otherwise(F.sequence("first", last))
-    return rows.withColumn("number", F.explode(numbers))
+def events(columns: Columns, history: int, t: Longs, tie: Longs, look: Lookup, but: Flags) -> Block:
+    """All that the rows say about messages, without those that `but` names."""
+    at, kind = about_messages(columns)
+    kept = ~but[at]
+    at, kind = at[kept], kind[kept]
+    rows = Telling(columns, history, at, kind)
+    process = look.find_process(rows.process())
+    source, is_own = rows.origin()
+    origin = look.find_process(source)
+    flags = (rows.service << SERVICE_SHIFT) | np.where(is_own, OWN, 0)
+    is_sent = kind <= Event.SEND
+    parts = [_sent(rows, is_sent), _got(rows, ~is_sent)]
+    row, more, a, b, c = (np.concatenate(each) for each in zip(*parts, strict=True))
+    number = rows.numbers("first")[row]
+    counts = rows.count[row]
+    if (counts > 1).any():  # a row of its own for each message of a run
+        each = np.repeat(np.arange(len(row)), counts)
+        number = number[each] + within(counts)
+        row, more, a, b, c = row[each], more[each], a[each], b[each], c[each]
+    unreliable = (rows.service[row] == 0).astype(np.int64)
+    key = (origin[row] << NUMBER_BITS) + number * 2 + unreliable
+    what = (process[row] << FLAG_BITS) + flags[row] + more
+    return np.stack([key, what, t[at[row]], tie[at[row]], a, b, c])
 
 
-def nothing() -> Column:
-    return F.lit(0).cast("long")
+Told = tuple[Longs, Longs, Longs, Longs, Longs]
+"""Rows, flags with the event, and a, b, c."""
 
 
-def daemon() -> Column:
-    """In place of a session."""
-    return F.lit(DAEMON).cast("long")
-
-
-def _row(event: Column, *, session: Column, a: Column, b: Column, c: Column) -> list[Column]:
-    """`event` with its flags."""
-    origin = F.col("origin")
-    service = F.shiftleft(F.col("service").cast("long"), SERVICE_SHIFT)
-    own = F.when(origin["number"] == 0, F.lit(OWN)).otherwise(F.lit(0)).cast("long")
-    return [
-        F.xxhash64("hist", "node", "incarnation", session).alias("process"),
-        F.xxhash64("hist", origin["daemon"], origin["incarnation"], origin["number"]).alias(
-            "origin"
-        ),
-        (F.col("number") * 2 + (F.col("service") == 0).cast("long")).alias("message"),
-        (event.cast("long") + service + own).alias("flags"),
-        F.col("t"),
-        F.col("tie"),
-        a.alias("a"),
-        b.alias("b"),
-        c.alias("c"),
-    ]
-
-
-def _flag(condition: Column, flag: int) -> Column:
-    return F.when(condition, F.lit(flag)).otherwise(F.lit(0))
-
-
-def _got(rows: DataFrame) -> DataFrame:
-    """Deliveries and the like at daemons, and hands, one row for each group."""
-    kind = F.col("kind")
-    is_hand, is_deliver = kind == "hand", kind == "deliver"
-    groups = F.when(is_hand, F.col("groups"))
-    rows = rows.select("*", F.posexplode_outer(groups).alias("place", "group"))
-    place = F.coalesce(F.col("place"), F.lit(0))
-    rows = rows.withColumn("view", F.get("views", place))
-    event = (
-        F.when(is_hand, F.lit(int(Event.HAND)))
-        .when(is_deliver, F.lit(int(Event.DELIVER)))
-        .when(kind == "complete", F.lit(int(Event.COMPLETE)))
-        .otherwise(F.lit(int(Event.REPEAT)))
-    )
-    event += _flag(F.col("transitional"), TRANSITIONAL) + _flag(place == 0, LEAD) + _private()
-    row = _row(
-        event,
-        session=F.when(is_hand, F.col("session")).otherwise(daemon()),
-        a=F.when(is_hand, _view()).when(is_deliver, _config("config")).otherwise(nothing()),
-        b=_group(),
-        c=F.when(is_hand, _content()).otherwise(nothing()),
-    )
-    return messages_of(rows).select(*row)
+def _got(rows: Telling, chosen: Flags) -> Told:
+    """Deliveries and the like at daemons, and hands, one event for each group."""
+    groups = rows.groups()
+    is_hand = rows.kind == Event.HAND
+    times = np.where(is_hand, np.maximum(groups.counts, 1), 1)[chosen]
+    row = np.repeat(np.flatnonzero(chosen), times)
+    place = within(times)
+    hand = is_hand[row]
+    group, view, private = groups.of(row, np.where(hand, place, -1))
+    flags = rows.kind[row] + np.where(rows.is_late()[row], TRANSITIONAL, 0)
+    flags += np.where(place == 0, LEAD, 0) + np.where(private, PRIVATE, 0)
+    delivered = rows.kind[row] == Event.DELIVER
+    a = np.where(hand, view, np.where(delivered, rows.config()[row], 0))
+    c = np.where(hand, rows.content()[row], 0)
+    return row, flags, a, group, c
 
 
 WANTED, MAIN = -2, -1
-"""Rows of a submit or stamping that are not about a group."""
+"""Events of a submit or stamping that are not about a group."""
 
 
-def _sent(rows: DataFrame) -> DataFrame:
+def _sent(rows: Telling, chosen: Flags) -> Told:
     """Submits and stampings: the event itself, each group, and for whom it is."""
-    is_send = F.col("kind") == "send"
-    first = F.when(is_send & (F.size("members") > 0), F.lit(WANTED)).otherwise(F.lit(MAIN))
-    rows = rows.withColumn("place", F.explode(F.sequence(first, F.size("groups") - 1)))
-    place = F.col("place")
-    is_group, is_main, is_wanted = place >= 0, place == MAIN, place == WANTED
-    rows = rows.withColumn("group", F.when(is_group, F.get("groups", place)))
-    rows = rows.withColumn("view", F.when(is_group, F.get("views", place)))
-    event = (
-        F.when(is_send & is_wanted, F.lit(int(Event.SEND_WANTED)))
-        .when(is_send & is_main, F.lit(int(Event.SEND)))
-        .when(is_send, F.lit(int(Event.SEND_GROUP)))
-        .when(is_main, F.lit(int(Event.SUBMIT)))
-        .otherwise(F.lit(int(Event.SUBMIT_GROUP)))
-    )
-    event += _flag(is_main & (F.col("detail") == "discard"), DISCARD) + _private()
-    config = _config("config")
-    stamped = F.when(is_main, F.col("stamp")).when(is_group, F.xxhash64(config, "sequence"))
-    row = _row(
-        event,
-        session=F.when(is_send, daemon()).otherwise(F.col("session")),
-        a=F.when(is_send & is_main, config)
-        .when(is_wanted, wanted_set())
-        .when(is_send, _view())
-        .otherwise(nothing()),
-        b=F.when(is_send & is_main, F.col("sequence")).otherwise(_group()),
-        c=F.when(is_send, F.coalesce(stamped, nothing()))
-        .when(is_main, _content())
-        .otherwise(nothing()),
-    )
-    return messages_of(rows).select(*row)
+    at = np.flatnonzero(chosen)
+    groups = rows.groups()
+    stamps = rows.kind == Event.SEND
+    wanted = np.where(stamps, rows.wanted(), 0)
+    first = np.where(wanted[at] != 0, WANTED, MAIN)
+    times = groups.counts[at] - first
+    row = np.repeat(at, times)
+    place = within(times) + np.repeat(first, times)
+    is_send, is_group, is_main = stamps[row], place >= 0, place == MAIN
+    group, view, private = groups.of(row, place)
+    event = np.where(is_send, int(Event.SEND_GROUP), int(Event.SUBMIT_GROUP))
+    event[is_main] = np.where(is_send[is_main], int(Event.SEND), int(Event.SUBMIT))
+    event[place == WANTED] = int(Event.SEND_WANTED)
+    flags = event + np.where(private, PRIVATE, 0)
+    flags += np.where(is_main & rows.discards()[row], DISCARD, 0)
+    config, sequence = rows.config()[row], rows.numbers("sequence")[row]
+    stamped = is_send & is_main
+    a = np.where(stamped, config, np.where(place == WANTED, wanted[row], 0))
+    a = np.where(is_send & is_group, view, a)
+    b = np.where(stamped, sequence, group)
+    c = np.where(stamped, rows.numbers("stamp")[row], 0)
+    c = np.where(is_send & is_group, mixed(config, sequence), c)
+    c = np.where(~is_send & is_main, rows.content()[row], c)
+    return row, flags, a, b, c
 
 
-def _numbered(rows: DataFrame, numbers: DataFrame) -> DataFrame:
-    """Processes and origins by their numbers; 0 for those that no control row names."""
-    who = numbers.select(F.col("hash").alias("process"), F.col("number").alias("who"))
-    source = numbers.select(F.col("hash").alias("origin"), F.col("number").alias("source"))
-    joined = rows.join(F.broadcast(who), "process", "left")
-    joined = joined.join(F.broadcast(source), "origin", "left")
-    known = F.coalesce(F.col("source"), nothing())
-    here = F.coalesce(F.col("who"), nothing())
-    return joined.select(
-        (F.shiftleft(known, NUMBER_BITS) + F.col("message")).alias("key"),
-        (F.shiftleft(here, FLAG_BITS) + F.col("flags")).alias("what"),
-        *("t", "tie", "a", "b", "c"),
-    )
-
-
-def wanted_set() -> Column:
-    return F.xxhash64("hist", "members")
-
-
-def _config(name: str) -> Column:
-    config = F.col(name)
-    fields = ("epoch", "coordinator", "incarnation", "counter")
-    return F.xxhash64("hist", *(config[field] for field in fields))
-
-
-def _view() -> Column:
-    view = F.col("view")
-    config = [view["config"][name] for name in ("epoch", "coordinator", "incarnation", "counter")]
-    hashed = F.xxhash64("hist", "group", *config, view["position"], view["lineage"])
-    return F.when(view.isNull(), nothing()).otherwise(hashed)
-
-
-def _group() -> Column:
-    return F.when(F.col("group").isNull(), nothing()).otherwise(F.xxhash64("hist", "group"))
-
-
-def _private() -> Column:
-    is_private = F.col("group").startswith(PRIVATE_MARK)
-    return F.when(is_private, F.lit(PRIVATE)).otherwise(F.lit(0))
-
-
-def _content() -> Column:
-    """The checksum above, and below how the run was cut."""
-    cut = F.xxhash64("first", "count").bitwiseAND(F.lit(0xFFFFFFFF))
-    return F.shiftleft(F.col("value"), 32) + cut
+def named_in(columns: Columns) -> tuple[Longs, Longs]:
+    """All processes and origins that rows about messages name: three lines of numbers each."""
+    at, kind = about_messages(columns)
+    rows = Telling(columns, 0, at, kind)
+    who = np.stack([rows.numbers("node"), rows.numbers("incarnation"), rows.session()])
+    source = np.stack([columns.field("origin", name)[at] for name in ORIGIN_FIELDS])
+    return np.unique(who, axis=1), np.unique(source, axis=1)

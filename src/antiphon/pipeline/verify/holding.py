@@ -10,8 +10,9 @@ import numpy as np
 from antiphon.core.service import Service
 from antiphon.pipeline.verify.batches import TAG_BITS, Sink, Tag, before
 from antiphon.pipeline.verify.faults import Fault
-from antiphon.pipeline.verify.lookup import Flags, contains
+from antiphon.pipeline.verify.lookup import contains
 from antiphon.pipeline.verify.mail import PAIR, TRANSITIONAL, Mail
+from antiphon.pipeline.verify.names import Flags, distinct
 
 SAFE, AGREED = int(Service.SAFE), int(Service.AGREED)
 
@@ -134,7 +135,7 @@ def _not_in_whole_views(mail: Mail) -> list[int]:
     chosen = np.flatnonzero(mail.reliable[mail.view_at] & (mail.view_number >= 0))
     sent, view, _ = mail.sent_view(mail.hand_group_pairs)
     inside = mail.is_home & look.are_members(view, rows.process)
-    once = np.unique(
+    once = distinct(
         np.searchsorted(mail.view_pairs, mail.hand_group_pairs[inside]) << PAIR
         | rows.process[inside]
     )
@@ -145,7 +146,7 @@ def _not_in_whole_views(mail: Mail) -> list[int]:
     spared &= ~contains(mail.handed, at << PAIR | origin)
     lacking = have + spared < look.view_size[number]
     odd = mail.is_home & mail.reliable[rows.at] & (sent != rows.a)
-    found: list[int] = np.unique(np.concatenate((at[lacking], rows.at[odd]))).tolist()
+    found: list[int] = distinct(np.concatenate((at[lacking], rows.at[odd]))).tolist()
     return found
 
 

@@ -8,8 +8,9 @@ import numpy as np
 from antiphon.core.service import Service
 from antiphon.pipeline.verify.batches import Sink, before
 from antiphon.pipeline.verify.faults import Fault
-from antiphon.pipeline.verify.lookup import Flags, Longs, contains
+from antiphon.pipeline.verify.lookup import contains
 from antiphon.pipeline.verify.mail import LEAD, OWN, PAIR, Mail, Rows
+from antiphon.pipeline.verify.names import Flags, Longs, distinct
 
 
 def judge_integrity(mail: Mail, sink: Sink) -> None:
@@ -26,7 +27,7 @@ def again(rows: Rows, among: Flags) -> Flags:
     found = np.zeros(len(rows.at), np.bool_)
     chosen = np.flatnonzero(among)
     pairs = rows.pairs[chosen]
-    if len(np.unique(pairs)) == len(pairs):
+    if len(distinct(pairs)) == len(pairs):
         return found
     order = chosen[np.lexsort((rows.tie[chosen], rows.t[chosen], pairs))]
     found[order[1:]] = rows.pairs[order][1:] == rows.pairs[order][:-1]

@@ -1,60 +1,42 @@
 """`verify`: all promises over the tables of records.
 
-    rows -> histories -> control rows, judged by the judges -> facts
-         -> events -> by message -> by process -> findings, doubts
-         -> where doubts are: windows of disputes, holes, causes
+    files -> first look: segments, control rows judged by the judges -> facts
+          -> events -> slices of the one order, each judged in one task -> findings, doubts
+          -> where doubts are, events once more: windows of disputes, holes, causes
 
-Two passes see every row, the first sorted by message, the second by process and place; both
-stream. All else is about what they could not decide, which in a good run is little or nothing.
-docs/verify.md argues why each question is answered rightly.
+One pass sees every row. All else is about what it could not decide, which in a good run is little
+or nothing. docs/verify.md argues why each question is answered rightly.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import reduce
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from antiphon.core.errors import UsageError
-from antiphon.pipeline.ingest import records
-from antiphon.pipeline.verify.batches import ONWARD, ONWARD_SCHEMA, TAG_BITS, Tag
-from antiphon.pipeline.verify.by_message import pass_over_messages
-from antiphon.pipeline.verify.by_process import HAS_CAUSAL, MIXED, NO_CLOCK, pass_over_processes
-from antiphon.pipeline.verify.causal import judge_causes
-from antiphon.pipeline.verify.control import Facts, Named, read_control
-from antiphon.pipeline.verify.events import (
-    events,
-    messages,
-    processes,
-    same_stamps,
-    wanted_set,
-)
-from antiphon.pipeline.verify.histories import (
-    TIME_BITS,
-    History,
-    Segments,
-    placed,
-    read_segments,
-)
-from antiphon.pipeline.verify.holes import candidates, holes, is_tag
-from antiphon.pipeline.verify.lookup import Hashes, Lookup, Wanted
-from antiphon.pipeline.verify.stories import joined
+from antiphon.core.service import Service
+from antiphon.pipeline.verify.batches import ONWARD, ONWARD_SCHEMA, Tag
+from antiphon.pipeline.verify.closer import Summary, causes, disputes, holes, tag_is
+from antiphon.pipeline.verify.control import Facts, Named, ProcessId, read_control
+from antiphon.pipeline.verify.events import named_in
+from antiphon.pipeline.verify.files import find_pieces
+from antiphon.pipeline.verify.first_look import STAMPS, look_at, pieces_of, read_pieces
+from antiphon.pipeline.verify.histories import History, Segments
+from antiphon.pipeline.verify.holes import candidates
+from antiphon.pipeline.verify.lookup import Lookup, Wanted
+from antiphon.pipeline.verify.names import distinct, mixed
+from antiphon.pipeline.verify.passing import Pass, Wish
+from antiphon.pipeline.verify.slices import find_slices
+from antiphon.pipeline.verify.stories import read_stories
 from antiphon.pipeline.verify.story import FINDINGS, tell, told_by_judges
-from antiphon.pipeline.verify.total_order import disputes
+from antiphon.pipeline.verify.total_order import windows
+from antiphon.records.arrow import load
 
-ROWS_PER_TASK = 2_000_000
-SETTINGS = {
-    # Large enough for numpy to be worth it.
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
-    # So that files are skipped that have no row of the kinds that are asked for.
-    "spark.sql.parquet.pushdown.inFilterThreshold": "32",
-}
-
-PLACE = ("lane", "tie", "key")
-"""Messages of one record share a place; they are in the order of their numbers."""
+NAMES = "run string, is_origin boolean, node long, life long, session long"
 
 
 class Verdict(NamedTuple):
@@ -67,78 +49,45 @@ def verify(
 ) -> Verdict:
     """Every broken promise in the tables, or in some runs of them. `ended` says that the run came
     to rest, as for the judges; None: if a row says so."""
-    rows = records(spark, tables)
-    if runs:
-        rows = rows.where(F.col("run").isin(list(runs)))
-    for name, value in SETTINGS.items():
-        spark.conf.set(name, value)
-    segments = read_segments(spark, rows)
-    if not segments.histories:
-        what = "there are no rows" + (f" of {', '.join(runs)}" if runs else "")
-        raise UsageError("no_rows", what, "see what runs there are in the table segments")
-    return Verification(spark, rows, segments, ended).verdict()
+    pieces = find_pieces(tables, runs)
+    if pieces:
+        verification = Verification(spark, pieces_of(spark, pieces), ended)
+        if verification.histories:
+            return verification.verdict()
+    what = "there are no rows" + (f" of {', '.join(runs)}" if runs else "")
+    raise UsageError("no_rows", what, "see what runs there are in the table segments")
 
 
 class Verification:
     """One verification; `look` gives the facts, here and on executors."""
 
-    def __init__(
-        self, spark: SparkSession, rows: DataFrame, segments: Segments, ended: bool | None
-    ) -> None:
+    def __init__(self, spark: SparkSession, pieces: DataFrame, ended: bool | None) -> None:
         self._spark = spark
+        self._pieces = pieces
         self._ended = ended
-        self.histories = segments.histories
-        self._rows = placed(rows, segments)
-        if any(one.has_clients for one in self.histories):
-            # The plan of this is long; without the cut every later one would repeat it.
-            self._rows = joined(self._rows).localCheckpoint()
-        count = sum(one.rows for one in self.histories)
-        usual = int(str(spark.conf.get("spark.sql.shuffle.partitions")))
-        self._tasks = max(usual, count // ROWS_PER_TASK)
-        self._learn(Named({}, {}))
-
-    def _learn(self, named: Named) -> None:
-        """The facts, and the events with numbers from them."""
-        self._facts: list[Facts] = read_control(self._rows, self.histories, self._ended, named)
-        hashes = Hashes(self._spark, self._facts)
-        lookup = Lookup(self._facts, hashes, self._wanted())
-        numbers = processes(self._spark, lookup.processes)
-        lookup.learn_senders(self._seen_senders(numbers, lookup))
-        shared = self._spark.sparkContext.broadcast(lookup)
-        self._look: Callable[[], Lookup] = lambda: shared.value
-        self._events = events(self._rows, numbers)
-
-    def _seen_senders(self, numbers: DataFrame, lookup: Lookup) -> list[tuple[int, int, int]]:
-        """Of configurations with several daemons that give the same stamps: which of two is
-        delivered first, at the daemon that leads it."""
-        seen = same_stamps(self._rows, numbers).collect()
-        configs = {int(one): number for number, one in enumerate(lookup.config_hash)}
-        found = [(configs.get(row.config), row.one, row.other) for row in seen]
-        return [(config, one, other) for config, one, other in found if config is not None]
-
-    def _wanted(self) -> list[Wanted]:
-        """The sets of daemons that messages were for: few."""
-        sends = self._rows.where("kind = 'send' and size(members) > 0")
-        found = sends.select("hist", "members", wanted_set().alias("hash")).distinct().collect()
-        return [
-            Wanted(
-                row.hash,
-                row.hist,
-                tuple((m.daemon % 2**64, m.incarnation % 2**64) for m in row.members),
-            )
-            for row in found
-        ]
+        self._first = look_at(pieces)
+        self._segments = Segments(self._first.lines)
+        self.histories = self._segments.histories
+        told = list(self._first.clients.values())
+        self._clients = distinct(np.concatenate(told)) if told else np.empty(0, np.int64)
+        self._stories = (
+            read_stories(pieces, self._segments, self._clients) if len(self._clients) else None
+        )
 
     def verdict(self) -> Verdict:
-        onward, found = self._passes()
+        passing = self._learn(Named({}, {}))
+        found = _kept(passing.over(self._first_wish()))
         summary = Summary(found, self._look())
         if summary.has_strangers:
-            self._learn(messages(self._rows))
-            onward.unpersist()
-            onward, found = self._passes()
+            found.unpersist()
+            passing = self._learn(self._named())
+            found = _kept(passing.over(self._first_wish()))
             summary = Summary(found, self._look())
-        parts = [found.where(is_tag(Tag.FINDING)), *self._closer(onward, found, summary)]
-        told = reduce(DataFrame.unionByName, parts)
+        lines = np.stack(list(summary.findings.values())).T.tolist()
+        told = found.where(tag_is(Tag.FINDING)).select(*ONWARD)
+        told = told.union(self._spark.createDataFrame(lines, ONWARD_SCHEMA))
+        for part in self._closer(passing, found, summary):
+            told = told.union(part)
         sentences = told.mapInArrow(tell(self._look, self.histories), FINDINGS)
         control = [
             finding
@@ -146,89 +95,97 @@ class Verification:
             for finding in told_by_judges(facts, self.histories[facts.history])
         ]
         judged = self._spark.createDataFrame(control, FINDINGS)
-        findings = sentences.union(judged).persist()
-        findings.count()
-        onward.unpersist()
-        return Verdict(self.histories, findings)
+        return Verdict(self.histories, _kept(sentences.union(judged)))
 
-    def _passes(self) -> tuple[DataFrame, DataFrame]:
-        """Events as they leave the first pass, and what both say: findings, possible holes, how
-        far stays came, doubts."""
-        by_message = self._events.repartition(self._tasks, "key").sortWithinPartitions("key")
-        onward = by_message.mapInArrow(pass_over_messages(self._look), ONWARD_SCHEMA)
-        onward = onward.persist(StorageLevel.DISK_ONLY)
-        process = F.shiftright("lane", TIME_BITS)
-        by_process = onward.repartition(self._tasks, process).sortWithinPartitions(*PLACE)
-        return onward, by_process.mapInArrow(pass_over_processes, ONWARD_SCHEMA).persist()
-
-    # Where the passes could not decide.
-
-    def _closer(
-        self, onward: DataFrame, found: DataFrame, summary: "Summary"
-    ) -> Iterable[DataFrame]:
-        disputed: set[int] = set()
-        if summary.steps:
-            argued = disputes(onward, summary.steps, self._look).persist()
-            history = self._look().history
-            disputed = {int(history[row.k1]) for row in argued.select("k1").distinct().collect()}
-            yield argued
-        if summary.has_holes:
-            yield from self._holes(onward, found, summary.untrusted, disputed)
-        if summary.asked:
-            yield self._causes(onward, summary)
-
-    def _holes(
-        self, onward: DataFrame, found: DataFrame, untrusted: set[int], disputed: set[int]
-    ) -> Iterable[DataFrame]:
-        """Where there is no one order, holes in it cannot be asked for."""
-        configs = list(enumerate(history for history, _ in self._look().configs))
-        argued = [config for config, history in configs if history in disputed]
-        doubtful = [config for config, history in configs if history in untrusted]
-        kept = found.where(~F.col("config").isin(argued)) if argued else found
-        trusted: Column = ~F.col("config").isin(doubtful) if doubtful else F.lit(True)
-        questions = candidates(kept, trusted).persist()
-        if not questions.isEmpty():
-            yield holes(questions, onward, self._look)
-
-    def _causes(self, onward: DataFrame, summary: "Summary") -> DataFrame:
-        history = self._look().history.tolist()
-        chosen = [
-            (process, -2 - one if one in summary.mixed else 0)
-            for process, one in enumerate(history)
-            if one in summary.asked
-        ]
-        scopes = self._spark.createDataFrame(chosen, "process long, whole long")
-        events = onward.where(is_tag(Tag.EVENT)).withColumn(
-            "process", F.shiftright("lane", TIME_BITS)
+    def _learn(self, named: Named) -> Pass:
+        """The facts, and what it takes to go over all messages with them."""
+        first, segments = self._first, self._segments
+        self._facts: list[Facts] = read_control(
+            first.rest, self._stories, segments, self._clients, self._ended, named
         )
-        scope = F.when(F.col("whole") < 0, F.col("whole")).otherwise(F.col("config"))
-        t = F.col("lane").bitwiseAND(F.lit((1 << TIME_BITS) - 1))
-        events = events.join(F.broadcast(scopes), "process").withColumns({"scope": scope, "t": t})
-        ordered = events.where("scope != -1").repartition(self._tasks, "scope")
-        ordered = ordered.sortWithinPartitions("scope", "t", "tie", "key")
-        return ordered.select(*ONWARD, "scope").mapInArrow(judge_causes, ONWARD_SCHEMA)
+        services: list[frozenset[int]] = [frozenset() for _ in self.histories]
+        for run, seen in first.services.items():
+            services[segments.history_of[run]] |= seen
+        lookup = Lookup(self._facts, self._wanted(), services)
+        shared = self._spark.sparkContext.broadcast(lookup)
+        self._look: Callable[[], Lookup] = lambda: shared.value
+        rows = sum(one.rows for one in self.histories)
+        stamps = first.rest.where(F.col("what") == STAMPS)
+        slices = find_slices(stamps, rows, segments, self._look)
+        return Pass(self._pieces, self._stories, segments, self._clients, slices, self._look)
+
+    def _wanted(self) -> list[Wanted]:
+        """The sets of daemons that messages were for: few."""
+        found = []
+        for run, sets in self._first.wanted.items():
+            history = self._segments.history_of[run]
+            for number, members in sets.items():
+                found.append(Wanted(int(mixed(history, number)[0]), history, members))
+        return list({one.hash: one for one in found}.values())
+
+    def _first_wish(self) -> Wish:
+        """Causal messages need vectors, whatever else is seen."""
+        services = enumerate(self._look().services)
+        return Wish(frozenset(one for one, seen in services if int(Service.CAUSAL) in seen))
+
+    def _named(self) -> Named:
+        """All processes that rows about messages name: control rows do not tell of all."""
+        processes: dict[int, set[ProcessId]] = {}
+        origins: dict[int, set[ProcessId]] = {}
+        for run, is_origin, *name in self._pieces.mapInArrow(_names, NAMES).collect():
+            known = origins if is_origin else processes
+            node, life, session = name
+            who = (node % 2**64, life % 2**64, session)
+            known.setdefault(self._segments.history_of[run], set()).add(who)
+        return Named(
+            {history: sorted(found) for history, found in processes.items()},
+            {history: sorted(found) for history, found in origins.items()},
+        )
+
+    # Where the pass could not decide.
+
+    def _closer(self, passing: Pass, found: DataFrame, summary: "Summary") -> Iterator[DataFrame]:
+        first = self._first_wish().causes
+        questions = candidates(summary.rows, self._configs_of(summary.untrusted))
+        wish = Wish(
+            frozenset(summary.asked - first),
+            tuple(windows(summary.steps)),
+            frozenset(one.config for one in questions),
+        )
+        again = _kept(passing.over(wish)) if any(wish) else None
+        disputed: set[int] = set()
+        if again is not None and wish.windows:
+            argued = _kept(disputes(again, self._look))
+            history = self._look().history
+            disputed = {int(history[row.k1]) for row in argued.select("k1").collect()}
+            yield argued
+        # Where there is no one order, holes in it cannot be asked for.
+        argued_configs = self._configs_of(disputed)
+        questions = [one for one in questions if one.config not in argued_configs]
+        if again is not None and questions:
+            yield holes(again, questions, self._look)
+        for part, histories in ((found, first), (again, wish.causes)):
+            if part is not None and summary.asked & histories:
+                yield causes(part, summary.asked, summary.mixed)
+
+    def _configs_of(self, histories: set[int]) -> set[int]:
+        configs = enumerate(self._look().configs)
+        return {config for config, (history, _) in configs if history in histories}
 
 
-class Summary:
-    """What has to be looked at more closely: small, whatever the tables hold."""
+def _kept(told: DataFrame) -> DataFrame:
+    """Made once, now."""
+    kept = told.persist(StorageLevel.MEMORY_AND_DISK)
+    kept.count()
+    return kept
 
-    def __init__(self, found: DataFrame, look: Lookup) -> None:
-        kind = F.col("tag").bitwiseAND(F.lit((1 << TAG_BITS) - 1)).alias("kind")
-        is_few = kind.isin(Tag.STEP, Tag.DOUBT)
-        few = [F.when(is_few, F.col(name)).alias(name) for name in ("lane", "k1", "stay")]
-        rows = found.where(kind != Tag.FINDING).select(kind, *few).distinct().collect()
-        kinds = {row.kind for row in rows}
-        self.has_strangers = Tag.UNKNOWN in kinds
-        self.has_holes = Tag.HOLE in kinds
-        steps = [row for row in rows if row.kind == Tag.STEP]
-        self.steps = [(int(row.k1), int(row.stay)) for row in steps]
-        self.untrusted = {int(look.history[row.lane]) for row in steps}
-        doubts: dict[int, int] = {}
-        for row in rows:
-            if row.kind == Tag.DOUBT:
-                history = int(look.history[row.lane])
-                doubts[history] = doubts.get(history, 0) | int(row.k1)
-        self.asked = {one for one, bits in doubts.items() if bits & (HAS_CAUSAL | NO_CLOCK)}
-        self.asked |= self.untrusted
-        """Histories whose S4 the key does not prove."""
-        self.mixed = {one for one, bits in doubts.items() if bits & MIXED}
+
+def _names(batches: Iterable[Any]) -> Iterator[Any]:
+    pa = load()
+    for columns in read_pieces(batches):
+        for is_origin, found in zip((False, True), named_in(columns), strict=True):
+            size = found.shape[1]
+            arrays = [pa.array([columns.run] * size), pa.array([is_origin] * size)]
+            arrays += [pa.array(each) for each in found]
+            names = ["run", "is_origin", "node", "life", "session"]
+            yield pa.RecordBatch.from_arrays(arrays, names=names)

@@ -5,37 +5,39 @@ row tells of. Configurations, views and groups are known by the hashes that rows
 numbers here.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 from antiphon.core.errors import UsageError
 from antiphon.core.ids import NO_CONFIG, ConfigId, GroupName, ViewId
+from antiphon.core.service import Service
 from antiphon.core.trace import DAEMON
 from antiphon.pipeline.verify.control import DaemonStay, Facts, Place, ProcessId, SessionStay
 from antiphon.pipeline.verify.histories import PROCESS_BITS, TIME_BITS
-
-Longs = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+from antiphon.pipeline.verify.names import Flags, Longs, distinct, group_numbers, hashed, mixed
 
 NONE = -1
-CONFIG_COLUMNS = "epoch long, coordinator long, incarnation long, counter long"
-VIEW_COLUMNS = f"group string, {CONFIG_COLUMNS}, position long, lineage long"
 MASK = (1 << PROCESS_BITS) - 1
+LOOSE = {int(Service.RELIABLE), int(Service.FIFO), int(Service.CAUSAL)}
 
 
 class Lookup:
     """Arrays by number; `find_*` turn what rows carry into numbers."""
 
     def __init__(
-        self, facts: Sequence[Facts], hashes: "Hashes", wanted: Sequence["Wanted"]
+        self,
+        facts: Sequence[Facts],
+        wanted: Sequence["Wanted"],
+        services: Sequence[frozenset[int]],
     ) -> None:
         self.ended = [one.ended for one in facts]
+        self.services = services
+        """Of each history: those that its messages have."""
+        self.loose = [at for at, one in enumerate(services) if one & LOOSE]
+        """Histories with messages that need not follow the one order."""
         self._offsets = []
         processes: list[tuple[int, ProcessId]] = [(0, (0, 0, 0))]
         homes, up, stopped, left = [0], [False], [-1], [frozenset[GroupName]()]
@@ -58,24 +60,27 @@ class Lookup:
         self.up = np.array(up, np.bool_)
         self.stopped = np.array(stopped, np.int64)
         self.left = left
-        self._node_order = _node_order(processes)
-        self._ordered_senders = np.empty(0, np.int64)
-        self._sender_order = np.empty(0, np.int64)
-        self._configs(facts, hashes)
+        self._process_hash = _number(processes)
+        self._by_process = np.argsort(self._process_hash)
+        self._configs(facts)
         self.rests_in = np.array([self.config_of.get(one, NONE) for one in rests], np.int64)
         self._daemon_stays(facts)
-        self._views(facts, hashes)
+        self._views(facts)
         self._session_stays(facts)
         self._wanted(wanted)
 
+    def find_process(self, hashes: Longs) -> Longs:
+        """0 for who is not known."""
+        return np.maximum(_find(self._process_hash, self._by_process, hashes), 0)
+
     # Configurations.
 
-    def _configs(self, facts: Sequence[Facts], hashes: "Hashes") -> None:
+    def _configs(self, facts: Sequence[Facts]) -> None:
         self.configs = sorted(
             (one.history, config) for one in facts for config in {*one.configs, NO_CONFIG}
         )
         self.config_of = {config: number for number, config in enumerate(self.configs)}
-        self.config_hash = np.array([hashes.configs[one] for one in self.configs], np.int64)
+        self.config_hash = _number(self.configs)
         self._by_config = np.argsort(self.config_hash)
         self.config_members: list[tuple[int, ...]] = [() for _ in self.configs]
         self.stable: dict[int, tuple[int, ...]] = {}
@@ -87,6 +92,13 @@ class Lookup:
                 number = self.config_of[one.history, config]
                 self.stable[number] = tuple(offset + member for member in inside)
 
+        known = {one: number for number, one in enumerate(self.processes)}
+        leaders = [
+            known.get((history, (one.coordinator, one.incarnation, DAEMON)), 0)
+            for history, one in self.configs
+        ]
+        self.config_leader = np.array(leaders, np.int64)
+        """The daemon whose order is taken for the usual one."""
         pairs = [
             number << PROCESS_BITS | member
             for number, members in enumerate(self.config_members)
@@ -100,34 +112,6 @@ class Lookup:
 
     def find_config(self, hashes: Longs) -> Longs:
         return _find(self.config_hash, self._by_config, hashes)
-
-    # Who comes first of those that stamp alike.
-
-    def learn_senders(self, pairs: Iterable[tuple[int, int, int]]) -> None:
-        """Configurations with two daemons, the first of which was seen before the second where
-        both had given the same stamp. Only for the key: it need not be true to be of use."""
-        by_config: dict[int, set[tuple[int, int]]] = {}
-        for config, one, other in pairs:
-            by_config.setdefault(config, set()).add((one, other))
-        found = {}
-        for config, seen in by_config.items():
-            members = sorted(self.config_members[config], key=lambda one: self._node_order[one])
-            for place, member in enumerate(in_order(members, seen)):
-                found[config << PROCESS_BITS | member] = place
-        self._ordered_senders = np.array(sorted(found), np.int64)
-        self._sender_order = np.array([found[one] for one in sorted(found)], np.int64)
-
-    def find_sender_order(self, config: Longs, sender: Longs) -> Longs:
-        """By what was learned, else by ids."""
-        usual = self._node_order[sender]
-        if not len(self._ordered_senders):
-            return usual
-        pairs = config << PROCESS_BITS | sender
-        place = np.minimum(
-            np.searchsorted(self._ordered_senders, pairs), len(self._ordered_senders) - 1
-        )
-        known = self._ordered_senders[place] == pairs
-        return np.where(known, self._sender_order[place], usual)
 
     # A daemon in a configuration.
 
@@ -160,14 +144,15 @@ class Lookup:
 
     # Views.
 
-    def _views(self, facts: Sequence[Facts], hashes: "Hashes") -> None:
+    def _views(self, facts: Sequence[Facts]) -> None:
         self.groups = sorted({(h.history, s.group) for h in facts for s in h.session_stays})
         self._group_of = {group: number for number, group in enumerate(self.groups)}
-        self.group_hash = np.array([hashes.groups[one] for one in self.groups], np.int64)
+        histories = np.array([history for history, _ in self.groups], np.int64)
+        self.group_hash = group_numbers(histories, (name for _, name in self.groups))
         self._by_group = np.argsort(self.group_hash)
         self.views = [(one.history, *place) for one in facts for place in one.views]
         self.view_of = {view: number for number, view in enumerate(self.views)}
-        self.view_hash = np.array([hashes.views[one] for one in self.views], np.int64)
+        self.view_hash = self._view_hashes()
         self._by_view = np.argsort(self.view_hash)
         self.view_members: list[tuple[int, ...]] = []
         for one, offset in zip(facts, self._offsets, strict=True):
@@ -180,6 +165,15 @@ class Lookup:
         ]
         self._memberships = np.sort(np.array(pairs, np.int64))
         self.view_size = np.array([len(set(one)) for one in self.view_members], np.int64)
+
+    def _view_hashes(self) -> Longs:
+        if not self.views:
+            return np.empty(0, np.int64)
+        history = np.array([one for one, _, _ in self.views])
+        group = group_numbers(history, (name for _, name, _ in self.views))
+        found = mixed(history, group, hashed([flat(view) for _, _, view in self.views]))
+        assert len(distinct(found)) == len(found), "two names have one hash; nobody has seen that"
+        return found
 
     def find_view(self, hashes: Longs) -> Longs:
         return _find(self.view_hash, self._by_view, hashes)
@@ -306,7 +300,7 @@ class Lookup:
     ) -> Longs:
         """Of places with processes: how many of each place are wanted."""
         found = np.zeros(len(wanted), np.int64)
-        for number in np.unique(wanted).tolist():
+        for number in distinct(wanted).tolist():
             counts = self._counts.get((name, number))
             if counts is None:
                 counts = np.bincount(place[self._wants[number][process]], minlength=size)
@@ -333,18 +327,6 @@ class Lookup:
             before = {pair for views in sequences for pair in combinations(views, 2)}
             turned |= {one for one, other in before if (other, one) in before}
         return frozenset(turned)
-
-
-def in_order(members: Sequence[int], before: set[tuple[int, int]]) -> list[int]:
-    """The members, as they stand where nothing else is known. Of a circle the first comes
-    first."""
-    left = list(members)
-    found = []
-    while left:
-        ready = [one for one in left if not any((other, one) in before for other in left)]
-        found.append((ready or left)[0])
-        left.remove(found[-1])
-    return found
 
 
 class Wanted(NamedTuple):
@@ -375,44 +357,17 @@ class Companies:
         return contains(self._pairs, (company << PROCESS_BITS) | process)
 
 
-class Hashes:
-    """Of the names in the facts, as Spark makes them from rows."""
-
-    def __init__(self, spark: SparkSession, facts: Sequence[Facts]) -> None:
-        configs = {(one.history, config) for one in facts for config in (*one.configs, NO_CONFIG)}
-        views = {(one.history, *place) for one in facts for place in one.views}
-        groups = {(one.history, s.group) for one in facts for s in one.session_stays}
-        self.configs = _hashed(spark, configs, CONFIG_COLUMNS, lambda one: signed(one[1]))
-        self.views = _hashed(
-            spark, views, VIEW_COLUMNS, lambda one: (one[1], *signed(flat(one[2])))
-        )
-        self.groups = _hashed(spark, groups, "group string", lambda one: (one[1],))
-
-
 def flat(view: ViewId) -> tuple[int, ...]:
     return (*view.config, view.position, view.lineage)
 
 
-def signed(numbers: Iterable[int]) -> tuple[int, ...]:
-    """As Spark has them."""
-    return tuple(number - (1 << 64) if number >= 1 << 63 else number for number in numbers)
-
-
-def _hashed(spark: SparkSession, names: Iterable[Any], columns: str, fields: Any) -> dict[Any, int]:
-    ordered = sorted(names)
-    lines = [(number, one[0], *fields(one)) for number, one in enumerate(ordered)]
-    table = spark.createDataFrame(lines, f"number long, hist int, {columns}")
-    keys = [name for name in table.columns if name != "number"]
-    rows = table.select("number", F.xxhash64(*keys).alias("hash")).collect()
-    found = {ordered[row.number]: int(row.hash) for row in rows}
-    assert len(set(found.values())) == len(found), "two names have one hash; nobody has seen that"
+def _number(values: Sequence[tuple[int, tuple[int, ...]]]) -> Longs:
+    """Hashes of names with their histories, as rows give them."""
+    if not values:
+        return np.empty(0, np.int64)
+    found = mixed(np.array([one[0] for one in values]), hashed([one[1] for one in values]))
+    assert len(distinct(found)) == len(found), "two names have one hash; nobody has seen that"
     return found
-
-
-def _node_order(processes: Sequence[tuple[int, ProcessId]]) -> Longs:
-    """Places of daemons among all, by their ids."""
-    order = {one: number for number, one in enumerate(sorted({p[:2] for _, p in processes}))}
-    return np.array([order[process[:2]] for _, process in processes], np.int64)
 
 
 def _lane(which: Longs, t: Longs) -> Longs:

@@ -22,7 +22,8 @@ from antiphon.pipeline.verify.events import (
     Event,
 )
 from antiphon.pipeline.verify.histories import PROCESS_BITS
-from antiphon.pipeline.verify.lookup import NONE, Flags, Longs, Lookup, contains
+from antiphon.pipeline.verify.lookup import NONE, Lookup, contains
+from antiphon.pipeline.verify.names import Flags, Longs, distinct
 
 NEVER = 1 << 62
 STAMP_BITS = 46
@@ -124,10 +125,32 @@ class Mail:
         wanted = self.wanteds
         is_first = (wanted.t == self.send_t[wanted.at]) & (wanted.tie == self.send_tie[wanted.at])
         self.wanted[wanted.at[is_first]] = self.look.find_wanted(wanted.a[is_first])
-        # The order in which all deliver, if all is well: configuration, stamp, site, number.
+        # The order in which all deliver, if all is well: configuration, stamp, and what has one
+        # stamp as the leader has it.
         self.k1 = (self.send_config << STAMP_BITS) + stamp
-        order = self.look.find_sender_order(self.send_config, sender)
-        self.k2 = (order << NUMBER_BITS) | (self.key & ((1 << NUMBER_BITS) - 1))
+        self.k2 = self.key & ((1 << NUMBER_BITS) - 1)
+        self._order_equals(sender)
+
+    def _order_equals(self, sender: Longs) -> None:
+        """Messages of several senders with one stamp, by where the leader delivers them."""
+        order = np.argsort(self.k1, kind="stable")
+        starts, counts = runs(self.k1[order])
+        several = np.zeros(len(starts), np.bool_)
+        if len(starts) < len(order):
+            who = sender[order]
+            lowest, highest = np.minimum.reduceat(who, starts), np.maximum.reduceat(who, starts)
+            several = (lowest != highest) & (self.k1[order[starts]] >= 0)
+        if not several.any():
+            return
+        chosen = order[np.repeat(several, counts)]
+        rows = self.delivers
+        leads = rows.process == self.look.config_leader[self.send_config[rows.at]]
+        t, tie = np.full((2, self.size), NEVER)
+        at = rows.at[leads][::-1]
+        t[at], tie[at] = rows.t[leads][::-1], rows.tie[leads][::-1]
+        chosen = chosen[np.lexsort((self.k2[chosen], tie[chosen], t[chosen], self.k1[chosen]))]
+        starts, counts = runs(self.k1[chosen])
+        self.k2[chosen] = np.arange(len(chosen)) - np.repeat(starts, counts)
 
     def _number_groups(self) -> None:
         """Groups by numbers of this batch, and of each message the view that each group had
@@ -210,15 +233,15 @@ class Mail:
     @cached_property
     def delivered(self) -> Longs:
         """Messages with daemons, each pair once, sorted."""
-        return np.unique(self.delivers.pairs)
+        return distinct(self.delivers.pairs)
 
     @cached_property
     def handed(self) -> Longs:
-        return np.unique(self.hands.pairs[self.hands.has(LEAD)])
+        return distinct(self.hands.pairs[self.hands.has(LEAD)])
 
     @cached_property
     def _repeated(self) -> Longs:
-        return np.unique(self.repeats.pairs)
+        return distinct(self.repeats.pairs)
 
     def is_excused(self, at: Longs, process: Longs) -> Flags:
         """A session that discards its own message, or whose daemon takes it for a repeat."""

@@ -1,147 +1,158 @@
-"""What clients tell of their sessions in place of what their daemons tell: records/gather, for
-tables of any size.
+"""What clients tell of their sessions in place of what their daemons tell.
 
-A client tells better than its daemon what it asked for and what it took, but takes news later
-than the daemon hands them out. So its rows stand where the daemon's rows of the same news stood,
-never before the client's row ahead of them. Of the daemon's own rows stay those that the client
-cannot tell: joins and leaves as messages, and what lies beyond a story that breaks off.
+All rows of such a session come together in one task, where records/gather puts them into one
+story: the rows that count, each where it stands.
 """
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql.window import Window
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
-from antiphon.pipeline.verify.histories import STORY_MIDDLE
-from antiphon.records.gather import CHANGE, CHANGES, NEWS, REQUESTS, TOLD_BY_CLIENTS
+import numpy as np
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
 
-SESSION = "session_key"
+from antiphon.core.trace import Record
+from antiphon.pipeline.verify.files import Columns
+from antiphon.pipeline.verify.first_look import (
+    CONTROL,
+    PLACED,
+    ROWS,
+    is_told,
+    packed,
+    read_pieces,
+    unpacked,
+)
+from antiphon.pipeline.verify.histories import STORY_MIDDLE, Segments
+from antiphon.pipeline.verify.names import Flags, Longs, distinct
+from antiphon.records.arrow import load
+from antiphon.records.gather import Place, Placed, session_rows
+from antiphon.records.schema import COLUMNS, arrow_schema, batch_to_rows
 
+MESSAGES = "messages"
+"""Rows of a story that are about messages; `ROWS` are the others."""
 
-def joined(rows: DataFrame) -> DataFrame:
-    """The rows that count, each where it stands."""
-    columns = rows.columns
-    rows = rows.withColumn(SESSION, F.xxhash64("hist", "node", "incarnation", "session"))
-    is_told = F.col("kind").isin([str(kind) for kind in TOLD_BY_CLIENTS])
-    is_client = F.col("source") == "client"
-    told = rows.where(is_told & is_client)
-    sessions = F.broadcast(told.select(SESSION).distinct())
-    others = rows.where(~(is_told & is_client))
-    # Nothing equals null: rows of other kinds have no session that could be replaced.
-    others = others.withColumn(SESSION, F.when(is_told, F.col(SESSION)))
-    kept = others.join(sessions, SESSION, "left_anti")
-    daemons = others.join(sessions, SESSION, "left_semi")
-    story = _taken(told, daemons)
-    parts = [
-        _news(story, daemons),
-        _requests(story, daemons),
-        _changes(story, daemons),
-        _beyond(story, daemons),
-        _closes(story, daemons),
-    ]
-    for part in parts:
-        kept = kept.unionByName(part.select(*kept.columns))
-    return kept.select(*columns)
+STORIES = "what string, run string, blob binary"
+BUCKETS = 64
+
+Clients = Mapping[str, Longs]
 
 
-def _place() -> Column:
-    return F.struct("t", "tie")
+def is_replaced(columns: Columns, sessions: Longs) -> Flags:
+    """Rows that count only as far as they are in a story."""
+    if not len(sessions):
+        return np.zeros(columns.count, np.bool_)
+    found: Flags = is_told(columns) & np.isin(columns.session_number, sessions)
+    return found
 
 
-def _kinds(kinds: frozenset[str]) -> Column:
-    return F.col("kind").isin([str(kind) for kind in kinds])
+def read_stories(pieces: DataFrame, segments: Segments, sessions: Longs) -> DataFrame:
+    """Rows of all stories, with their places."""
+    told = pieces.mapInArrow(_told(segments, sessions), "bucket int, client boolean, blob binary")
+    parts = told.repartition("bucket").sortWithinPartitions("bucket")
+    return parts.mapInArrow(_stories, STORIES).persist(StorageLevel.MEMORY_AND_DISK)
 
 
-def _is_change() -> Column:
-    return (F.col("kind") == "submit") & (F.col("detail") == CHANGE)
+def _told(segments: Segments, sessions: Longs) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    def work(batches: Iterable[Any]) -> Iterator[Any]:
+        pa = load()
+        for columns in read_pieces(batches):
+            at = np.flatnonzero(is_replaced(columns, sessions))
+            if not len(at):
+                continue
+            t, tie = segments.places(columns)
+            bucket = columns.session_number[at] % BUCKETS
+            client = columns.has("source", ["client"])[at]
+            for each in distinct(bucket).tolist():
+                for is_client in (False, True):
+                    mine = at[(bucket == each) & (client == is_client)]
+                    if not len(mine):
+                        continue
+                    table = columns.table(PLACED, mine)
+                    table = table.append_column("t", pa.array(t[mine]))
+                    table = table.append_column("tie", pa.array(tie[mine]))
+                    arrays = [pa.array([each], pa.int32()), pa.array([is_client])]
+                    arrays.append(pa.array([packed(table)]))
+                    yield pa.RecordBatch.from_arrays(arrays, names=["bucket", "client", "blob"])
+
+    return work
 
 
-def _moved(rows: DataFrame, place: str) -> DataFrame:
-    moved = {"t": F.col(place)["t"], "tie": F.col(place)["tie"]}
-    return rows.withColumns(moved)
+def _stories(batches: Iterable[Any]) -> Iterator[Any]:
+    pa = load()
+    for lines in _buckets(batches):
+        tables = [pa.ipc.open_stream(line["blob"]).read_all() for line in lines]
+        client = np.repeat([line["client"] for line in lines], [len(one) for one in tables])
+        table = pa.concat_tables([plain(one) for one in tables])
+        kept, t, tie = _joined(table, client)
+        table = table.take(pa.array(kept)).drop_columns(["t", "tie"])
+        table = table.append_column("t", pa.array(t)).append_column("tie", pa.array(tie))
+        is_control = Columns("", len(table), table.select).has("kind", CONTROL)
+        for what, chosen in ((ROWS, is_control), (MESSAGES, ~is_control)):
+            blob = packed(table.filter(pa.array(chosen)))
+            arrays = [pa.array([what]), pa.array([""]), pa.array([blob])]
+            yield pa.RecordBatch.from_arrays(arrays, names=["what", "run", "blob"])
 
 
-def _taken(told: DataFrame, daemons: DataFrame) -> DataFrame:
-    """The stories without what a client asked for after its daemon had cut it off: the end of a
-    session has a number, as joins have, and nothing behind it was taken."""
-    closes = daemons.where("kind = 'close'").groupBy(SESSION)
-    ended = closes.agg(F.min(_place()).alias("closed"))
-    changes = daemons.where(F.col("detail") == CHANGE).join(F.broadcast(ended), SESSION)
-    numbers = changes.where(_place() > F.col("closed")).groupBy(SESSION)
-    ends = numbers.agg(F.min_by("first", _place()).alias("end"))
-    late = (F.col("kind") == "submit") & (F.col("service") > 0) & (F.col("end") > 0)
-    late &= F.col("end") <= F.col("first")
-    found = told.join(F.broadcast(ends), SESSION, "left")
-    return found.where(~F.coalesce(late, F.lit(False))).drop("end")
+def _buckets(batches: Iterable[Any]) -> Iterator[list[dict[str, Any]]]:
+    held: list[dict[str, Any]] = []
+    for batch in batches:
+        for line in batch.to_pylist():
+            if held and held[0]["bucket"] != line["bucket"]:
+                yield held
+                held = []
+            held.append(line)
+    if held:
+        yield held
 
 
-def _news_key() -> Column:
-    hand = F.xxhash64("kind", "origin", F.col("service") == 0, "first")
-    return F.when(F.col("kind") == "hand", hand).otherwise(F.xxhash64("kind", "groups", "views"))
+def plain(table: Any) -> Any:
+    """Texts instead of numbers of texts, which differ from table to table."""
+    pa = load()
+    for place, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            table = table.set_column(place, field.name, table.column(place).cast(pa.string()))
+    return table
 
 
-def _news(story: DataFrame, daemons: DataFrame) -> DataFrame:
-    key = _news_key().alias("news")
-    handed = daemons.where(_kinds(NEWS)).groupBy(SESSION, key).agg(F.min(_place()).alias("there"))
-    mine = story.where(_kinds(NEWS)).withColumn("news", _news_key())
-    mine = mine.join(handed, [SESSION, "news"], "left")
-    order = Window.partitionBy(SESSION).orderBy("t", "tie")
-    so_far = order.rowsBetween(Window.unboundedPreceding, 0)
-    mine = mine.withColumn("place", F.max(F.coalesce("there", _place())).over(so_far))
-    alike = Window.partitionBy(SESSION, "place").orderBy("t", "tie")
-    behind = F.least(F.row_number().over(alike) - 1, F.lit(STORY_MIDDLE - 1))
-    mine = mine.withColumn("behind", behind)
-    moved = _moved(mine, "place")
-    return moved.withColumn("tie", F.col("tie") + F.col("behind"))
+def records_of(table: Any) -> list[Record]:
+    """Spark has no unsigned numbers; the patterns are the same."""
+    pa = load()
+    schema = arrow_schema()
+    found: list[Record] = []
+    for batch in table.to_batches():
+        arrays = [batch.column(name).cast(schema.field(name).type, safe=False) for name in COLUMNS]
+        found += batch_to_rows(pa.RecordBatch.from_arrays(arrays, names=list(COLUMNS)))
+    return found
 
 
-def _requests(story: DataFrame, daemons: DataFrame) -> DataFrame:
-    known = daemons.where(_is_change()).select(SESSION, F.col("first").alias("known"))
-    asked = story.where(_kinds(REQUESTS)).withColumn(
-        "known", F.when(F.col("detail") == CHANGE, F.col("first"))
-    )
-    return asked.join(known.distinct(), [SESSION, "known"], "left_anti")
+def _joined(table: Any, is_client: Flags) -> tuple[Longs, Longs, Longs]:
+    """Which rows count, and where they stand."""
+    records = records_of(table)
+    times, ties = table.column("t").to_pylist(), table.column("tie").to_pylist()
+    number = {id(row): at for at, row in enumerate(records)}
+    stories: dict[tuple[int, int, int], tuple[list[Placed], list[Placed]]] = {}
+    order = sorted(range(len(records)), key=lambda at: (times[at], ties[at]))
+    for at in order:
+        row = records[at]
+        told = stories.setdefault((row.node, row.incarnation, row.session), ([], []))
+        told[not is_client[at]].append((Place(times[at], 0, ties[at]), row))
+    found: list[tuple[int, int, int]] = []
+    for story, daemons in stories.values():
+        last, behind = None, 0
+        for place, row in session_rows(story, daemons):
+            behind = behind + 1 if place == last else 0
+            last = place
+            moved = min(behind, STORY_MIDDLE - 1) + place.before
+            found.append((number[id(row)], place.time, place.position + moved))
+    kept, t, tie = np.array(found, np.int64).reshape(-1, 3).T
+    return kept, t, tie
 
 
-def _changes(story: DataFrame, daemons: DataFrame) -> DataFrame:
-    """Joins and leaves as messages: before the client's next submit, which it may have made
-    before the daemon saw the change."""
-    changes = daemons.where(_is_change()).withColumn("is_submit", F.lit(False))
-    submits = story.where("kind = 'submit' and service > 0").withColumn("is_submit", F.lit(True))
-    both = changes.unionByName(submits)
-    order = Window.partitionBy(SESSION).orderBy(F.desc("first"), "is_submit")
-    later = order.rowsBetween(Window.unboundedPreceding, -1)
-    ahead = F.struct("t", (F.col("tie") - 1).alias("tie"))
-    place = F.last(F.when(F.col("is_submit"), ahead), ignorenulls=True).over(later)
-    found = both.withColumn("ahead", place).where(~F.col("is_submit"))
-    return _moved(found.withColumn("place", F.least(_place(), "ahead")), "place")
-
-
-def _beyond(story: DataFrame, daemons: DataFrame) -> DataFrame:
-    """Of a story that breaks off: what the daemon was asked for behind it."""
-    submitted = F.when(F.col("kind") == "submit", F.col("first") + F.col("count"))
-    ends = story.groupBy(SESSION).agg(
-        F.max(_place()).alias("end"),
-        F.max(F.when(F.col("service") == 0, submitted)).alias("unreliable"),
-        F.max(F.when(F.col("service") > 0, submitted)).alias("numbered"),
-        F.max((F.col("kind") == "close").cast("int")).alias("closed"),
-    )
-    open_ends = F.broadcast(ends.where("closed = 0"))
-    asked = story.where(_kinds(CHANGES)).groupBy(SESSION, "kind", "groups")
-    counts = asked.agg(F.count("*").alias("asked"))
-    rest = daemons.where(~_is_change()).join(open_ends, SESSION)
-    turn = F.row_number().over(Window.partitionBy(SESSION, "kind", "groups").orderBy("t", "tie"))
-    changes = rest.where(_kinds(CHANGES)).withColumn("turn", turn)
-    changes = changes.join(counts, [SESSION, "kind", "groups"], "left")
-    changes = changes.where(F.col("turn") > F.coalesce("asked", F.lit(0)))
-    reached = F.when(F.col("service") == 0, F.col("unreliable")).otherwise(F.col("numbered"))
-    submits = rest.where("kind = 'submit'").where(F.col("first") >= F.coalesce(reached, F.lit(0)))
-    opens = rest.where("kind = 'open'").where(_place() > F.col("end"))
-    columns = daemons.columns
-    return changes.select(*columns).union(submits.select(*columns)).union(opens.select(*columns))
-
-
-def _closes(story: DataFrame, daemons: DataFrame) -> DataFrame:
-    """The end is told by whoever saw it first."""
-    both = story.unionByName(daemons).where("kind = 'close'")
-    first = F.row_number().over(Window.partitionBy(SESSION).orderBy("t", "tie"))
-    return both.withColumn("turn", first).where("turn = 1")
+def placed(run: str, blob: bytes, segments: Segments, sessions: Longs) -> Any:
+    """Rows of the first look that count, with their places."""
+    pa = load()
+    columns = unpacked(run, blob)
+    t, tie = segments.places(columns)
+    kept = np.flatnonzero(~is_replaced(columns, sessions) & columns.is_ours)
+    table = columns.table(tuple(COLUMNS), kept)
+    return table.append_column("t", pa.array(t[kept])).append_column("tie", pa.array(tie[kept]))

@@ -9,8 +9,9 @@ import numpy as np
 from antiphon.core.service import Service
 from antiphon.pipeline.verify.batches import Sink, before, runs
 from antiphon.pipeline.verify.faults import Fault
-from antiphon.pipeline.verify.lookup import Companies, Flags, Longs, contains
+from antiphon.pipeline.verify.lookup import Companies, contains
 from antiphon.pipeline.verify.mail import PRIVATE, TRANSITIONAL, Mail
+from antiphon.pipeline.verify.names import Flags, Longs, distinct
 
 STAY_BITS = 32
 
@@ -99,7 +100,7 @@ def _sides(mail: Mail, sink: Sink) -> None:
 def _short(at: Longs, stay: Longs, companies: Companies) -> tuple[Longs, Longs, Longs, Longs]:
     """Messages with companies, how many stays of each have it; and the pairs of those."""
     inside = companies.of[stay] >= 0
-    pairs = np.unique(at[inside] << STAY_BITS | stay[inside])
+    pairs = distinct(at[inside] << STAY_BITS | stay[inside])
     message, member = pairs >> STAY_BITS, pairs & ((1 << STAY_BITS) - 1)
     both = message << STAY_BITS | companies.of[member]
     both.sort()

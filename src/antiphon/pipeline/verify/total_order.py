@@ -7,30 +7,19 @@ every message of a circle lies between the two ends of such steps, in one *windo
 overlap. Only messages of windows are looked at again, and judged like in check/.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
-from pyspark.sql import DataFrame
 
 from antiphon.check.disputes import Dispute, find_dispute
 from antiphon.core.service import Service
 from antiphon.core.trace import DAEMON
-from antiphon.pipeline.verify.batches import (
-    ONWARD,
-    ONWARD_SCHEMA,
-    TAG_BITS,
-    Arrays,
-    Sink,
-    Tag,
-    arrays_of,
-    runs,
-)
+from antiphon.pipeline.verify.batches import TAG_BITS, Arrays, Sink, Tag, runs
 from antiphon.pipeline.verify.by_message import IS_EXTRA, IS_OPEN, IS_SEND, ROW_SERVICE
 from antiphon.pipeline.verify.faults import Fault
 from antiphon.pipeline.verify.histories import TIME_BITS
-from antiphon.pipeline.verify.lookup import Flags, Longs, Lookup
-from antiphon.records.arrow import load
+from antiphon.pipeline.verify.lookup import Lookup
+from antiphon.pipeline.verify.names import Flags, Longs
 
 Window = tuple[int, int]
 Step = tuple[int, int]
@@ -48,31 +37,12 @@ def windows(steps: Iterable[Step]) -> list[Window]:
     return found
 
 
-def disputes(onward: DataFrame, steps: Iterable[Step], look: Callable[[], Lookup]) -> DataFrame:
-    """Findings among the messages in windows of these steps, each history by itself."""
-    near = onward.mapInArrow(_inside(windows(steps), look), f"{ONWARD_SCHEMA}, hist long")
-    return near.groupBy("hist").applyInArrow(_judge(look), ONWARD_SCHEMA)
-
-
-def _inside(
-    ranges: list[Window], look: Callable[[], Lookup]
-) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """Deliveries whose place in the order is in one of the ranges."""
-    lows = np.array([low for low, _ in ranges], np.int64)
-    highs = np.array([high for _, high in ranges], np.int64)
-
-    def work(batches: Iterable[Any]) -> Iterator[Any]:
-        pa = load()
-        for batch in batches:
-            rows = arrays_of(batch, ONWARD)
-            place = np.searchsorted(lows, rows["k1"], side="right") - 1
-            chosen = is_ordered(rows["tag"]) & (place >= 0) & (rows["k1"] <= highs[place])
-            kept = [rows[name][chosen] for name in ONWARD]
-            kept.append(look().history[kept[0] >> TIME_BITS])
-            arrays = [pa.array(column) for column in kept]
-            yield pa.RecordBatch.from_arrays(arrays, names=[*ONWARD, "hist"])
-
-    return work
+def inside(k1: Longs, ranges: Sequence[Window]) -> Flags:
+    """Which places in the order are in one of the ranges."""
+    lows, highs = np.array(ranges, np.int64).reshape(-1, 2).T
+    place = np.searchsorted(lows, k1, side="right") - 1
+    found: Flags = (place >= 0) & (k1 <= highs[place])
+    return found
 
 
 def is_ordered(tag: Longs) -> Flags:
@@ -80,15 +50,6 @@ def is_ordered(tag: Longs) -> Flags:
     events = ((tag & ((1 << TAG_BITS) - 1)) == Tag.EVENT) & ((tag & (IS_SEND | IS_EXTRA)) == 0)
     found: Flags = events & (((tag >> ROW_SERVICE) & 15) >= int(Service.AGREED))
     return found
-
-
-def _judge(look: Callable[[], Lookup]) -> Callable[[Any], Any]:
-    def work(table: Any) -> Any:
-        sink = Sink()
-        judge_disputes(arrays_of(table.combine_chunks().to_batches()[0], ONWARD), look(), sink)
-        return load().Table.from_batches([sink.batch()])
-
-    return work
 
 
 def judge_disputes(rows: Arrays, look: Lookup, sink: Sink) -> None:

@@ -38,10 +38,10 @@ SHOWN = (
 @click.option("--master", default=LOCAL, show_default=True, help="Where Spark runs.")
 @click.option("--json", "as_json", is_flag=True, help="One object of JSON, nothing else.")
 def demo(into: Path, sites: int, daemons: int, seconds: float, master: str, as_json: bool) -> None:
-    """A cluster of several sites under load and faults, judged, and measured on Spark.
+    """A cluster of several sites under load and faults, verified and measured on Spark.
 
     Real daemons and clients on this machine, on free ports, without root. A daemon is killed, the
-    network is cut and healed; then the records of all are judged and measured, and a page
+    network is cut and healed; then the records of all are verified and measured, and a page
     shows them. --seconds is how long it runs before the first fault.
 
     \b

@@ -1,4 +1,4 @@
-"""What is made of the records of a demo: a verdict, and on Spark tables, figures and a page."""
+"""What Spark makes of the records of a demo: tables, a verdict, figures and a page."""
 
 import os
 from collections.abc import Iterator
@@ -6,10 +6,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from antiphon.check import judge
 from antiphon.pipeline.measure.shown import Rows
 from antiphon.pipeline.session import spark_session
-from antiphon.records.gather import gather
 from antiphon.tools.demo.story import Say
 
 QUICK = {
@@ -35,14 +33,16 @@ def analyse(directory: Path, master: str, say: Say) -> Results:
         from antiphon.pipeline.ingest import ingest
         from antiphon.pipeline.measure.measure import measure
         from antiphon.pipeline.report.report import report
+        from antiphon.pipeline.verify.job import verify
 
         say("started Spark, embedded")
         counts = ingest(spark, [records], tables)
         rows = counts["rows"] + counts["open_rows"]
         say(f"ingest: {rows:,} rows from {counts['files']} files of daemons and clients")
-        violations = [f"{one.promise}: {one.text}" for one in judge(gather([records]))]
+        broken = verify(spark, tables).findings.orderBy("promise", "text").collect()
+        violations = [f"{one.promise}: {one.text}" for one in broken]
         kept = "every promise was kept" if not violations else f"{len(violations)} BROKEN PROMISES"
-        say(f"the judges: {kept}")
+        say(f"verify: {kept}")
         figures = measure(spark, tables)
         say(f"measure: {len(figures)} tables in {tables / 'measures'}")
         page = report(spark, [tables], [], "Antiphon demo")
