@@ -214,10 +214,10 @@ class Abroad:
     def _presses(self, unstable: int) -> bool:
         return unstable >= 2 * self._settings.far_bytes_min
 
-    def note_own(self, now: Instant, held_up: bool = False) -> None:
-        """Something of ours was stamped, or became stable; or had to wait."""
+    def note_own(self, now: Instant, waiting: bool = False) -> None:
+        """Something of ours was stamped, or became stable; or there is more that waits."""
         own = self._delivery.own
-        self._window.note(now, own.total_bytes, own.total_bytes - own.bytes, held_up)
+        self._window.note(now, own.total_bytes, own.total_bytes - own.bytes, waiting)
 
     def look(self, now: Instant) -> list[Word]:
         """Is somebody late, or something missing for too long?"""

@@ -15,6 +15,10 @@ ROUNDS_REMEMBERED = 10
 LEAST_LIFE_US = 10 * SECOND
 """A least time that no round came near for so long is looked for again."""
 
+NEARLY = 4
+"""A window of which less than this part is left counts as full: a little always comes free just
+before it is looked at."""
+
 LOW_TIDE = 4
 """Meanwhile the window is smaller by this: what queues must be gone."""
 
@@ -48,8 +52,11 @@ class FarWindow:
         self.bytes = self._least_bytes // LOW_TIDE
         self._stamped = 0
         self._round: Round | None = None
-        self._was_held_up = False
+        self._was_full = False
         """In this round: its rate is that of the ways, not that of the clients."""
+
+        self._was_held_up = False
+        """In this round, by the window or by the pace."""
 
         self._rates: deque[int] = deque(maxlen=ROUNDS_REMEMBERED)
         """Bytes per second."""
@@ -64,27 +71,30 @@ class FarWindow:
         self._is_low = True
         """The least time is looked for."""
 
-    def note(self, now: Instant, stamped: int, stable: int, held_up: bool) -> None:
+    def note(self, now: Instant, stamped: int, stable: int, waiting: bool) -> None:
         """So many bytes were ever stamped in this segment, and so many of these are stable.
-        `held_up`: there is more, and it was not let through."""
+        `waiting`: there is more, whatever keeps it."""
         if self._round is not None and stable >= self._round.upto:
             self._end(now, self._round, stable)
             self._round = None  # the next begins with what the new window lets through
         elif self._round is None and stamped > max(self._stamped, stable):
             self._round = Round(now, stamped, stable)
-            self._was_held_up = False
+            self._was_full = self._was_held_up = False
         self._stamped = stamped
-        self._was_held_up |= held_up
+        if waiting:
+            is_full = NEARLY * (stamped - stable) >= (NEARLY - 1) * self.bytes
+            self._was_full |= is_full
+            self._was_held_up |= is_full or self._pace_bytes > 0
 
     def _end(self, now: Instant, ended: Round, stable: int) -> None:
         took_us = max(1, now - ended.began)
         rate = (stable - ended.stable) * SECOND // took_us
         best = max(self._rates, default=0)
         was_low = self._is_low
-        if not best or not was_low and (self._was_held_up or rate > best):
+        if not best or not was_low and (self._was_full or rate > best):
             self._rates.append(rate)  # at low tide a round is too short to count bundles
         if self._renew_least(now, took_us):
-            self._rates = deque([rate], ROUNDS_REMEMBERED)
+            self._rates = deque([rate] if self._was_full else [], ROUNDS_REMEMBERED)
         best = max(self._rates, default=0)
         empty_us = self._least_us + self._spare_us
         queues = self._was_held_up and 2 * took_us > 3 * empty_us

@@ -134,6 +134,20 @@ def test_a_small_load_says_nothing_of_the_ways() -> None:
     assert way.run(3 * SECOND) >= 0.9 * 2_000_000, "at once when there is more again"
 
 
+def test_a_large_bundle_does_not_creep_at_the_rate_of_small_changes() -> None:
+    """Its pieces wait and are not stamped; nine bytes of a group change are (site seed 173)."""
+    way = Way(rate=2_000_000, delay_us=100 * MILLISECOND)
+    way.run(10 * SECOND)
+    for _ in range(40):
+        way.now += 400 * MILLISECOND
+        way.stamped += 9
+        way.window.note(way.now, way.stamped, way.stable, True)
+        way.now += 900 * MILLISECOND  # far longer than the least: as if something queued
+        way.stable = way.crossed = way.stamped
+        way.window.note(way.now, way.stamped, way.stable, True)
+        assert way.window.pause_us(1_000) <= SECOND // 100
+
+
 def test_a_load_that_the_ways_carry_is_never_held_up() -> None:
     """Though it needs more than a quarter of the window, and the way becomes longer."""
     way = Way(rate=130_000, delay_us=300 * MILLISECOND, load=100_000)

@@ -4,7 +4,7 @@ from antiphon.tools.bench.wan.early import ring, three_sites
 from antiphon.tools.bench.wan.fairness import fairness
 from antiphon.tools.bench.wan.latency import chain, loads, sizes, table2
 from antiphon.tools.bench.wan.links import false_nacks, figure5
-from antiphon.tools.bench.wan.loss import table3, table4, tcp_under_loss
+from antiphon.tools.bench.wan.loss import table3, table4, table4_chain, tcp_under_loss
 from antiphon.tools.bench.wan.order import agreed, pruning
 from antiphon.tools.bench.wan.outcome import Experiment
 from antiphon.tools.bench.wan.overlays import table1, table1_hop
@@ -22,6 +22,7 @@ EXPERIMENTS = {
     "loads": Experiment("Figure 11: round trips under load", loads),
     "table3": Experiment("one link under loss", table3),
     "table4": Experiment("five links under loss", table4),
+    "table4-chain": Experiment("five links in a chain under loss", table4_chain),
     "tcp-loss": Experiment("Hop and TCP links under loss", tcp_under_loss),
     "fairness": Experiment("an automatic rate beside kernel TCP", fairness),
     "pruning": Experiment("bytes that a site without members gets", pruning),
