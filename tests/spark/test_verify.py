@@ -8,12 +8,14 @@ from pyspark.sql import SparkSession
 
 from antiphon.core.errors import UsageError
 from antiphon.pipeline.synthetic import BREAKS, Plant, write_tables
+from antiphon.pipeline.verify import slices
 from antiphon.pipeline.verify.job import verify
 
 pytestmark = pytest.mark.xdist_group("spark")
 
 ROWS = 20_000
 GROUPS = 4
+SLICE = 12_000
 EVERY_SERVICE = (0, 1, 2, 3, 4, 5)
 
 Findings = dict[str, list[tuple[str, str]]]
@@ -28,7 +30,9 @@ def findings(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> F
     for plant in Plant:
         write_tables(tables, ROWS, plants=(plant,), run=plant.name, groups=GROUPS)
     found: Findings = defaultdict(list)
-    verdict = verify(spark, tables)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(slices, "ROWS_PER_SLICE", SLICE)  # so that histories are cut
+        verdict = verify(spark, tables)
     assert len(verdict.histories) == 2 + len(Plant)
     for row in verdict.findings.collect():
         found[row.run].append((row.promise, row.text))

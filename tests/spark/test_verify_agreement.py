@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 
 from antiphon.check import judge
 from antiphon.pipeline.ingest import ingest
+from antiphon.pipeline.verify import slices
 from antiphon.pipeline.verify.agreement import DECIDED, Case, compare, mutant_case
 from antiphon.pipeline.verify.job import verify
 from antiphon.records.gather import gather
@@ -22,7 +23,8 @@ SAMPLE = ("unstable-sent-again", "heads-ignored", "fifo-without-chain", "network
 """`antiphon soak` takes all of them."""
 
 
-def test_mutants_are_judged_alike(spark: SparkSession) -> None:
+def test_mutants_are_judged_alike(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "ROWS_PER_SLICE", 12_000)  # so that runs are cut
     whole = [Case("", False, 7), Case("", True, 7)]
     found = compare(spark, [*map(mutant_case, SAMPLE), *whole])
     assert [one for one in found if not one.agrees] == []
