@@ -13,6 +13,7 @@ from antiphon.core.ids import ConfigId, DaemonId, Incarnation, SessionId
 from antiphon.core.trace import Kind, Record
 from antiphon.pipeline.in_hand import KEPT_S
 from antiphon.pipeline.ingest import ingest, records
+from antiphon.pipeline.verify.files import find_pieces, read_piece
 from antiphon.records.writer import SegmentLimits, SegmentWriter
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -46,7 +47,11 @@ def write(folder: Path, rows: Sequence[Record], name: str = "d1") -> None:
 
 
 def times(spark: SparkSession, tables: Path) -> list[int]:
-    return sorted(row.time for row in records(spark, tables).select("time").collect())
+    """As Spark reads the tables, and as verify reads their files."""
+    found = sorted(row.time for row in records(spark, tables).select("time").collect())
+    pieces = [columns for piece in find_pieces(tables) for columns in read_piece(piece)]
+    assert sorted(time for one in pieces for time in one.longs("time").tolist()) == found
+    return found
 
 
 def test_rows_are_taken_once_and_exactly(spark: SparkSession, tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ import numpy as np
 
 from antiphon.check.reading import PROFILE
 from antiphon.core.errors import UsageError
-from antiphon.pipeline.tables import OPEN, RECORDS, SEGMENTS
+from antiphon.pipeline.in_hand import newest
+from antiphon.pipeline.tables import RECORDS, SEGMENTS
 from antiphon.pipeline.verify.names import Flags, Longs, mixed
 from antiphon.records.arrow import load
 from antiphon.records.schema import default_column
@@ -36,33 +37,54 @@ class Piece(NamedTuple):
     end: int
     """Row groups; −1 for all of them."""
 
+    passed: list[str]
+    """Segments whose rows here do not count any more, as `segment_name` tells them."""
+
+
+def segment_name(writer: str, segment: int) -> str:
+    return f"{segment} {writer}"
+
 
 def find_pieces(tables: Path, runs: Sequence[str] = ()) -> list[Piece]:
     """All files with rows that count: of parts that were finished, and of segments in hand."""
     if not (tables / SEGMENTS).exists():
         remedy = "run antiphon pipeline ingest first"
         raise UsageError("no_tables", f"there are no tables in {tables}", remedy)
-    parts = set(parquet().read_table(tables / SEGMENTS, columns=["part"]).column(0).to_pylist())
+    # First, so that a segment taken from now on is in both tables rather than in neither.
+    in_hand = _files(newest(tables))
+    columns = ["part", "run", "writer", "segment"]
+    told = parquet().read_table(tables / SEGMENTS, columns=columns).to_pylist()
+    parts = {line["part"] for line in told if line["part"]}
+    taken: dict[str, list[str]] = {}
+    for line in told:
+        if line["part"]:
+            name = segment_name(line["writer"], line["segment"])
+            taken.setdefault(line["run"], []).append(name)
     found: list[Piece] = []
-    paths = [path for name in (RECORDS, OPEN) for path in tables.glob(f"{name}/**/*.parquet")]
-    for path in sorted(paths):
-        inside = path.relative_to(tables).parts
-        if any(part.startswith(("_", ".")) for part in inside):  # Spark is at work there
-            continue
-        named = dict(part.split("=", 1) for part in inside if "=" in part)
-        run = unquote(named.get("run", ""))
+    for path in (*_files(tables / RECORDS), *in_hand):
+        named = dict(part.split("=", 1) for part in path.relative_to(tables).parts if "=" in part)
+        run = unquote(named["run"])
         if (runs and run not in runs) or named.get("part", "") not in parts | {""}:
             continue
-        found += _cut(path, run)
+        found += _cut(path, run, [] if "part" in named else taken.get(run, []))
     return found
 
 
-def _cut(path: Path, run: str) -> Iterator[Piece]:
+def _files(folder: Path) -> list[Path]:
+    """Without those at which Spark is at work."""
+    return sorted(
+        path
+        for path in folder.rglob("*.parquet")
+        if not any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)
+    )
+
+
+def _cut(path: Path, run: str, passed: list[str]) -> Iterator[Piece]:
     if path.stat().st_size < LARGE:
-        yield Piece(str(path.absolute()), run, 0, -1)
+        yield Piece(str(path.absolute()), run, 0, -1, passed)
         return
     for group in range(parquet().ParquetFile(path).num_row_groups):
-        yield Piece(str(path.absolute()), run, group, group + 1)
+        yield Piece(str(path.absolute()), run, group, group + 1, passed)
 
 
 def parquet() -> Any:
@@ -174,8 +196,19 @@ def read_piece(piece: Piece) -> Iterator[Columns]:
     groups = range(piece.first, file.num_row_groups if piece.end < 0 else piece.end)
     for group in groups:
         count = file.metadata.row_group(group).num_rows
-        if count:
-            yield Columns(piece.run, count, partial(_read, file, group, count))
+        if not count:
+            continue
+        columns = Columns(piece.run, count, partial(_read, file, group, count))
+        yield _without(columns, piece.passed) if piece.passed else columns
+
+
+def _without(columns: Columns, passed: Sequence[str]) -> Columns:
+    codes, writers = columns.codes("writer")
+    names = zip(codes.tolist(), columns.longs("segment").tolist(), strict=True)
+    gone = set(passed)
+    kept = [segment_name(str(writers[code]), segment) not in gone for code, segment in names]
+    at = np.flatnonzero(kept)
+    return Columns(columns.run, len(at), lambda names: columns.table(names, at))
 
 
 def _read(file: Any, group: int, count: int, names: list[str]) -> Any:

@@ -76,7 +76,8 @@ def look_at(pieces: DataFrame) -> FirstLook:
 
 def pieces_of(spark: SparkSession, pieces: Sequence[Piece]) -> DataFrame:
     """The pieces as rows, one task each as far as there are many."""
-    table = spark.createDataFrame(list(pieces), "path string, run string, first int, end int")
+    columns = "path string, run string, first int, end int, passed array<string>"
+    table = spark.createDataFrame(list(pieces), columns)
     return table.repartition(min(len(pieces), 4 * spark.sparkContext.defaultParallelism))
 
 
