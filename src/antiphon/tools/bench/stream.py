@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -19,6 +19,7 @@ from antiphon.client import blocking
 from antiphon.client.events import Message
 from antiphon.client.log import BlockingLog
 from antiphon.tools.bench.reception import BenchFailed
+from antiphon.tools.bench.target import family_cpu_seconds
 from antiphon.tools.bench.traffic import Figures, Say, percentile
 
 if TYPE_CHECKING:
@@ -60,11 +61,13 @@ def run_stream(
     say("filling the log")
     _fill(addresses[0], plan)
     say("reading the log")
-    speeds = [_read(spark, addresses, plan.rows) for _ in range(plan.repeat + 1)][1:]
+    reads = [_read(spark, addresses, plan.rows) for _ in range(plan.repeat + 1)][1:]
+    speed = median(one.rows_per_second for one in reads)
     taken = sorted(_trips(spark, addresses, plan, say))
     return {
-        "rows_per_second": round(median(speeds)),
-        "megabytes_per_second": round(median(speeds) * plan.size / 1e6, 1),
+        "rows_per_second": round(speed),
+        "megabytes_per_second": round(speed * plan.size / 1e6, 1),
+        "cpu_us_per_row": round(median(one.cpu_us_per_row for one in reads), 2),
         "latency_p50_ms": _milliseconds(taken, 0.50),
         "latency_p95_ms": _milliseconds(taken, 0.95),
         "latency_most_ms": _milliseconds(taken, 1.0),
@@ -102,21 +105,31 @@ def _rows_in(log: BlockingLog) -> int:
     return rows
 
 
-def _read(spark: "SparkSession", addresses: Sequence[str], rows: int) -> float:
-    """Rows a second of one query over the whole log, its planning counted, its start not."""
+class Read(NamedTuple):
+    rows_per_second: float
+    """Of one query over the whole log, its planning counted, its start not."""
+
+    cpu_us_per_row: float
+    """Of daemons, Spark and its workers, as far as they were there before."""
+
+
+def _read(spark: "SparkSession", addresses: Sequence[str], rows: int) -> Read:
     from antiphon.pipeline.stream import register
 
     register(spark)
     told = {"connect": ",".join(addresses), "group": FULL}
     stream = spark.readStream.format("antiphon").options(**told).load()
+    before = family_cpu_seconds(os.getpid())
     query = stream.writeStream.format("noop").trigger(availableNow=True).start()
     query.awaitTermination()
+    after = family_cpu_seconds(os.getpid())
+    cpu = sum(after[one] - before[one] for one in before.keys() & after.keys())
     batches = [one for one in query.recentProgress if one["numInputRows"]]
     found = sum(one["numInputRows"] for one in batches)
     if found != rows:
         raise BenchFailed(f"the log has {rows} rows, and {found} came through the source")
     took_ms: int = sum(one["durationMs"]["triggerExecution"] for one in batches)
-    return rows / (took_ms / 1000)
+    return Read(rows / (took_ms / 1000), cpu * 1e6 / rows)
 
 
 def _trips(

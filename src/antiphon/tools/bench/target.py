@@ -61,12 +61,35 @@ def status(address: str) -> Status:
 
 def cpu_seconds(pids: Sequence[int]) -> float:
     """That these processes have used so far, in user and kernel mode."""
-    ticks = 0
-    for pid in pids:
-        # The name of the program may hold anything, so what follows its last bracket counts.
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        ticks += int(fields[11]) + int(fields[12])
-    return ticks / TICKS_PER_SECOND
+    return sum(_cpu_seconds(_stat(pid)) for pid in pids)
+
+
+def family_cpu_seconds(pid: int) -> dict[int, float]:
+    """The same of each process that this one started, directly or not, and of itself."""
+    children: dict[int, list[int]] = {}
+    used: dict[int, float] = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        one = int(entry.name)
+        try:
+            fields = _stat(one)
+        except OSError:
+            continue  # it has ended
+        children.setdefault(int(fields[1]), []).append(one)
+        used[one] = _cpu_seconds(fields)
+    found = [pid]
+    for one in found:
+        found += children.get(one, [])
+    return {one: used[one] for one in found}
+
+
+def _stat(pid: int) -> list[str]:
+    """What the system tells of a process, from its state on. The name of the program may hold
+    anything, so what follows its last bracket counts."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
+def _cpu_seconds(fields: Sequence[str]) -> float:
+    return (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND
 
 
 def _is_local(pid: int) -> bool:
