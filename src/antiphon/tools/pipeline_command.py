@@ -48,6 +48,7 @@ def pipeline() -> None:
     \b
     Examples:
       antiphon pipeline ingest records --into tables
+      antiphon pipeline ingest records --into tables --follow
       antiphon pipeline ingest records --into tables --master spark://host:7077
 
     \b

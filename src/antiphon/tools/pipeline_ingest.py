@@ -59,18 +59,18 @@ def ingest(
 
             what = Follow(places, into, every or EVERY_S, until_idle)
             with _interrupted() as ended:
-                follow(spark, what, _as_json if options["as_json"] else _as_line, ended)
+                follow(spark, what, tell_as_json if options["as_json"] else tell_as_line, ended)
         else:
             from antiphon.pipeline.ingest import ingest as take
 
             show(take(spark, places, into))
 
 
-def _as_json(batch: int, counts: dict[str, int]) -> None:
+def tell_as_json(batch: int, counts: dict[str, int]) -> None:
     click.echo(msgspec.json.encode({"batch": batch, **counts}).decode())
 
 
-def _as_line(batch: int, counts: dict[str, int]) -> None:
+def tell_as_line(batch: int, counts: dict[str, int]) -> None:
     """Journals alone are worth none: they grow all the time."""
     refused = {name: count for name, count in counts.items() if name not in USUAL}
     if counts["segments"] or refused:
