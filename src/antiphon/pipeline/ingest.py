@@ -6,8 +6,8 @@
 
 A segment is taken once, however often and late its file is met. A part is named by the segments
 in it, and counts when the table of segments names it: an ingest that was interrupted does its
-part again under the same name. Those that run at the same time take turns; who reads meanwhile
-need not: rows in hand of a segment that was taken do not count.
+part again under the same name. Those that run at the same time take turns. Rows in hand of a
+segment that was taken do not count.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
