@@ -86,15 +86,18 @@ def read_heading(path: Path) -> Heading:
 
 
 def rows_of(path: Path) -> Iterator[Batch]:
-    """Rows of the table, up to where the file is broken."""
+    """Rows of the table, up to where the file is broken. FileNotFoundError if a segment is gone
+    since it was looked at: it must not count as taken."""
     first_row = 0
     try:
         heading = read_heading(path)
         for batch in _batches(path, heading):
             yield to_table(batch, heading, first_row)
             first_row += batch.num_rows
-    except BROKEN:
-        return  # `look` has told why
+    except BROKEN as error:
+        if isinstance(error, FileNotFoundError) and path.suffix == SEGMENT:
+            raise
+        # Else `look` has told why, or a journal has become a segment.
 
 
 def _batches(path: Path, heading: Heading) -> Iterator[Batch]:
