@@ -26,12 +26,23 @@ class Standalone:
         self.master = f"spark://127.0.0.1:{self._ports[0]}"
         ports = ["--port", str(self._ports[0]), "--webui-port", str(self._ports[1])]
         self._start("master", "Master", "--host", "127.0.0.1", *ports)
-        self.workers = [self._start_worker(number) for number in range(workers)]
+        self.workers: list[subprocess.Popen[bytes]] = []
+        for _ in range(workers):
+            self.start_worker()
 
-    def _start_worker(self, number: int) -> subprocess.Popen[bytes]:
+    def start_worker(self) -> None:
+        number = len(self.workers)
         work = self._folder / f"work-{number}"
-        size = ["--cores", "1", "--memory", "1g", "--work-dir", str(work), "--webui-port", "0"]
-        return self._start(f"worker-{number}", "Worker", "-h", "127.0.0.1", *size, self.master)
+        size = ["--cores", "1", "--memory", "1g", "--work-dir", str(work)]
+        size += ["--webui-port", "0"]
+        started = self._start(f"worker-{number}", "Worker", "-h", "127.0.0.1", *size, self.master)
+        self.workers.append(started)
+
+    def finished_tasks(self, number: int) -> int:
+        """At the executors of a worker, as they say."""
+        work = self._folder / f"work-{number % len(self.workers)}"
+        logs = work.glob("*/*/stderr")
+        return sum(log.read_text(errors="replace").count("Finished task") for log in logs)
 
     def _start(self, name: str, role: str, *arguments: str) -> subprocess.Popen[bytes]:
         environment = {

@@ -1,16 +1,23 @@
-"""A campaign on a real Spark master with two workers, one of which is killed on the way."""
+"""Jobs on a real Spark master with two workers, one of which is killed on the way."""
 
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
+from pyspark.sql import SparkSession
 
+from antiphon.pipeline.synthetic import BREAKS, Plant, write_tables
+from antiphon.pipeline.verify.job import verify
 from antiphon.sim.grid import Scenario
 from antiphon.sim.trial import play
-from tests.spark.standalone import standalone
+from tests.spark.standalone import Standalone, standalone
+
+pytestmark = pytest.mark.xdist_group("spark")
 
 SHORT = """\
 daemons 3
@@ -24,50 +31,63 @@ PATIENCE_SECONDS = 240
 SEEDS = range(40)
 
 
-def start(script: Path, into: Path, *arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "antiphon", "pipeline", "campaign", str(script)]
-    command += [
-        "--seeds",
-        f"0:{len(SEEDS)}",
-        "--into",
-        str(into),
-        "--json",
-        "--memory",
-        "1g",
-        *arguments,
-    ]
-    with into.with_suffix(".log").open("w") as log:
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
+    with standalone(tmp_path_factory.mktemp("cluster")) as found:
+        yield found
 
 
-def answer(process: subprocess.Popen[str], log: Path) -> Any:
+def start(log: Path, job: str, *arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "antiphon", "pipeline", job, *arguments]
+    command += ["--json", "--memory", "1g", *HERE]
+    with log.open("w") as file:
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=file, text=True)
+
+
+def answer(process: subprocess.Popen[str], log: Path, code: int = 0) -> Any:
     try:
         said, _ = process.communicate(timeout=PATIENCE_SECONDS)
     finally:
         process.kill()
-    assert process.returncode == 0, log.read_text()
+    assert process.returncode == code, log.read_text()
     return msgspec.json.decode(said)
 
 
-def await_a_finished_task(process: subprocess.Popen[str], into: Path) -> None:
-    """Its result is kept, and most of the others run or wait."""
+def await_finished(process: subprocess.Popen[str], has_finished: Callable[[], bool]) -> None:
+    """Some tasks are done, and others run or wait."""
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while not list(into.glob("runs/*/wave=*/_temporary/0/task_*")):
+    while not has_finished():
         assert process.poll() is None and time.monotonic() < deadline, "no task was finished"
         time.sleep(0.05)
 
 
-def test_a_campaign_survives_a_worker(tmp_path: Path) -> None:
-    script, into = tmp_path / "short.txt", tmp_path / "campaign"
+def test_a_campaign_survives_a_worker(cluster: Standalone, tmp_path: Path) -> None:
+    script, into, log = tmp_path / "short.txt", tmp_path / "campaign", tmp_path / "log"
     script.write_text(SHORT)
-    with standalone(tmp_path) as cluster:
-        process = start(script, into, "--master", cluster.master, *HERE)
-        await_a_finished_task(process, into)
-        cluster.kill_worker(0)
-        told = answer(process, into.with_suffix(".log"))
+    seeds = ("--seeds", f"0:{len(SEEDS)}", "--into", str(into), "--master", cluster.master)
+    process = start(log, "campaign", str(script), *seeds)
+    await_finished(process, lambda: any(into.glob("runs/*/wave=*/_temporary/0/task_*")))
+    cluster.kill_worker(0)
+    told = answer(process, log)
     assert told["runs"] == len(SEEDS)
     assert told["failed"] == 0
     here = [play(Scenario(SHORT).trial((), seed))[1] for seed in SEEDS]
     (cell,) = told["outcomes"]
     assert cell["events"] == sum(one.events for one in here)
     assert cell["messages"] == sum(one.messages for one in here)
+
+
+def test_a_verdict_survives_a_worker(
+    cluster: Standalone, spark: SparkSession, tmp_path: Path
+) -> None:
+    """The same answer as here: what is planted, in the same words."""
+    tables, log = tmp_path / "tables", tmp_path / "log"
+    write_tables(tables, 300_000, plants=(Plant.SWAP, Plant.DUPLICATE), groups=4)
+    cluster.start_worker()
+    process = start(log, "verify", str(tables), "--master", cluster.master)
+    await_finished(process, lambda: cluster.finished_tasks(-1) >= 3)
+    cluster.kill_worker(-1)
+    told = answer(process, log, code=1)
+    here = [row.text for row in verify(spark, tables).findings.collect()]
+    assert sorted(one["text"] for one in told["findings"]) == sorted(here)
+    assert {one["promise"] for one in told["findings"]} == BREAKS[Plant.SWAP] | {"D1"}
