@@ -1,8 +1,8 @@
 """What a pass could not decide, and the events that decide it.
 
-Events that have to be seen together come to one task: those in windows of disputes by history,
-deliveries of a configuration with possible holes, and for causes those of a configuration, or of
-a whole history where configurations are mixed.
+Events that have to be seen together come to one task: those in one window of a dispute, deliveries
+of a configuration with possible holes, and for causes those of a configuration, or of a whole
+history where configurations are mixed.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -99,7 +99,7 @@ def disputes(told: DataFrame, look: Callable[[], Lookup]) -> DataFrame:
     def judge(_: int, rows: Arrays, sink: Sink) -> None:
         judge_disputes(rows, look(), sink)
 
-    return judge_scopes(told, DISPUTES, F.col("k1"), judge)
+    return judge_scopes(told, DISPUTES, F.col("config"), judge)
 
 
 def holes(told: DataFrame, questions: list[Question], look: Callable[[], Lookup]) -> DataFrame:

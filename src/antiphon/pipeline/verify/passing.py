@@ -31,7 +31,7 @@ from antiphon.pipeline.verify.lookup import Lookup
 from antiphon.pipeline.verify.names import Flags, Longs
 from antiphon.pipeline.verify.slices import Slices
 from antiphon.pipeline.verify.stories import is_replaced
-from antiphon.pipeline.verify.total_order import Window, inside, is_ordered
+from antiphon.pipeline.verify.total_order import Window, is_ordered, window_of
 from antiphon.records.arrow import load
 
 SLICED = "slice int, blob binary"
@@ -165,7 +165,7 @@ def _of(history: Longs, chosen: Iterable[int]) -> Flags:
 
 
 Packed = tuple[int, int, int, bytes]
-"""For what, history, configuration, events."""
+"""For what, history, configuration or window, events."""
 
 
 def _wished(seen: Arrays, history: Longs, wish: Wish) -> list[Packed]:
@@ -174,8 +174,9 @@ def _wished(seen: Arrays, history: Longs, wish: Wish) -> list[Packed]:
     if chosen.any():
         found += _packed(CAUSES, seen, history, seen["config"], chosen)
     if wish.windows:
-        chosen = is_ordered(seen["tag"]) & inside(seen["k1"], wish.windows)
-        found += _packed(DISPUTES, seen, history, np.zeros(len(history), np.int64), chosen)
+        window = window_of(seen["k1"], wish.windows)
+        chosen = is_ordered(seen["tag"]) & (window >= 0)
+        found += _packed(DISPUTES, seen, history, window, chosen)
     if wish.holes:
         is_delivery = (seen["tag"] & (IS_SEND | IS_HAND | IS_EXTRA)) == 0
         chosen = is_delivery & np.isin(seen["config"], list(wish.holes))
@@ -183,15 +184,15 @@ def _wished(seen: Arrays, history: Longs, wish: Wish) -> list[Packed]:
     return found
 
 
-def _packed(what: int, seen: Arrays, history: Longs, config: Longs, chosen: Flags) -> list[Packed]:
+def _packed(what: int, seen: Arrays, history: Longs, place: Longs, chosen: Flags) -> list[Packed]:
     at = np.flatnonzero(chosen)
-    at = at[np.lexsort((config[at], history[at]))]
-    both = history[at] << 32 | (config[at] + 1)
+    at = at[np.lexsort((place[at], history[at]))]
+    both = history[at] << 32 | (place[at] + 1)
     found = []
     for start, count in zip(*runs(both), strict=True):
         mine = at[start : start + count]
         blob = pack({name: seen[name][mine] for name in ONWARD})
-        found.append((what, int(history[mine[0]]), int(config[mine[0]]), blob))
+        found.append((what, int(history[mine[0]]), int(place[mine[0]]), blob))
     return found
 
 
@@ -203,8 +204,8 @@ def _batch(rows: Arrays, wished: list[Packed]) -> Any:
     if not wished:
         return batch
     sink = Sink()
-    for what, history, config, _ in wished:
-        sink.add(Tag.EVENTS, lane=what, k1=history, config=config)
+    for what, history, place, _ in wished:
+        sink.add(Tag.EVENTS, lane=what, k1=history, config=place)
     more = sink.arrays()
     arrays = [pa.array(more[name]) for name in ONWARD]
     arrays.append(pa.array([one[3] for one in wished], pa.binary()))

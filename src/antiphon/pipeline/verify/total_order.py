@@ -37,12 +37,11 @@ def windows(steps: Iterable[Step]) -> list[Window]:
     return found
 
 
-def inside(k1: Longs, ranges: Sequence[Window]) -> Flags:
-    """Which places in the order are in one of the ranges."""
+def window_of(k1: Longs, ranges: Sequence[Window]) -> Longs:
+    """In which of the ranges each place in the order is; −1 for none."""
     lows, highs = np.array(ranges, np.int64).reshape(-1, 2).T
     place = np.searchsorted(lows, k1, side="right") - 1
-    found: Flags = (place >= 0) & (k1 <= highs[place])
-    return found
+    return np.where((place >= 0) & (k1 <= highs[place]), place, -1)
 
 
 def is_ordered(tag: Longs) -> Flags:
