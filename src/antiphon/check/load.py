@@ -3,7 +3,7 @@
 from antiphon.check.findings import Findings
 from antiphon.check.history import Session, ViewStay, view_name
 from antiphon.check.reading import Reading
-from antiphon.core.ids import GroupName
+from antiphon.core.ids import GroupName, ViewId
 from antiphon.core.trace import Cause, Kind
 
 SLOW = "slow"
@@ -55,9 +55,11 @@ def _cut_off_is_seen(reading: Reading, findings: Findings) -> None:
         for group, last in slow.current.items():
             if last.membership.leaving:
                 continue
+            stays = (stay for stay in slow.stays if stay.membership is last.membership)
+            since = min(stay.view for stay in stays)
             for session in reading.sessions.values():
                 if session is not slow:
-                    _sees_disconnect(reading, slow, session, group, closed_at, findings)
+                    _sees_disconnect(reading, slow, session, group, since, closed_at, findings)
 
 
 def _sees_disconnect(
@@ -65,9 +67,11 @@ def _sees_disconnect(
     slow: Session,
     session: Session,
     group: GroupName,
+    since: ViewId,
     closed_at: int,
     findings: Findings,
 ) -> None:
+    """`since`: its first view of this membership; how an earlier one ended is no matter."""
     current = session.current.get(group)
     if current is not None and session.up and slow.id in current.members:
         if not current.membership.leaving:
@@ -77,6 +81,8 @@ def _sees_disconnect(
     for stay in session.stays:
         before = stay.previous
         if before is None or stay.group != group or stay.position < closed_at:
+            continue
+        if before.view < since:
             continue
         gone = slow.id in before.members and slow.id not in stay.members
         if gone and stay.record.reason != Cause.DISCONNECT and _came_along(stay, slow):

@@ -1,6 +1,6 @@
 """P3, P4: nothing grows without bound, and one slow client harms nobody else."""
 
-from antiphon.core.ids import SessionId
+from antiphon.core.ids import SessionId, ViewId
 from antiphon.core.trace import Cause, Kind
 from tests.unit.check.story import Pair
 
@@ -69,6 +69,28 @@ def test_a_cut_off_session_that_was_leaving_anyway_is_not_waited_for() -> None:
     story.tell(Kind.LEAVE, story.bob, groups=("g",))
     cut_off(story, story.bob)
     assert story.broken() == []
+
+
+def test_a_cut_off_session_may_have_left_and_joined_again_before() -> None:
+    """Others see all of that later, one view after the other (site seed 20259)."""
+    story = Pair()
+    ann, bob = story.ann, story.bob
+    last = story.view.pop((bob, "g"))
+    story.tell(Kind.LEAVE, bob, groups=("g",))
+    story.tell(Kind.LEFT, bob, groups=("g",), views=(last,))
+    story.tell(Kind.JOIN, bob, groups=("g",))
+    config, place = story.config[story.one], story.minted
+    without, again, alone = (ViewId(config, place + at, 0) for at in (1, 2, 3))
+    story.change("g", ann, bob, who=(bob,), view=again, cause=Cause.JOIN)
+    cut_off(story, bob)
+    story.change("g", ann, view=without, cause=Cause.LEAVE)
+    story.change("g", ann, bob, who=(ann,), view=again, cause=Cause.JOIN)
+    told = len(story.records)
+    story.change("g", ann, view=alone, cause=Cause.DISCONNECT)
+    assert "P3" not in story.broken()
+    story.records[told:] = []
+    story.change("g", ann, view=alone, cause=Cause.LEAVE)
+    assert "P3" in story.broken()
 
 
 def test_a_session_cut_off_at_my_own_daemon_leaves_by_disconnect() -> None:
