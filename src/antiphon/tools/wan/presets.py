@@ -33,7 +33,7 @@ down = { mbit = 10.0 }
 
 [[site]]
 name = "ucsb"
-up = { mbit = 1.77 }
+up = { mbit = 1.92 }
 down = { mbit = 10.0 }
 
 [[site]]
@@ -48,7 +48,7 @@ down = { mbit = 10.0 }
 
 [[site]]
 name = "cnds"
-up = { mbit = 3.83 }
+up = { mbit = 4.15 }
 down = { mbit = 10.0 }
 
 [[site]]
