@@ -20,7 +20,7 @@ def test_show_prints_every_path() -> None:
     code, output = run("show", "six-sites")
     assert code == 0
     rows = [line.split() for line in output.splitlines() if line.strip()]
-    assert ["mae-east", "ucsb", "-", "47", "0.6", "0", "3.1", "103.8"] in rows
+    assert ["mae-east", "ucsb", "-", "47.2", "0.6", "0", "3.1", "103.8"] in rows
     assert len(rows) == 2 + 6 * 5 + 1
 
 

@@ -60,7 +60,7 @@ down = { mbit = 10.0 }
 
 [[link]]
 between = ["mae-east", "ucsb"]
-delay_ms = 47.0
+delay_ms = 47.2
 jitter_ms = 0.6
 
 [[link]]
