@@ -1,5 +1,6 @@
 """Record files become tables once, whatever befell them."""
 
+import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from pyspark.sql import SparkSession
 from antiphon.core.errors import UsageError
 from antiphon.core.ids import ConfigId, DaemonId, Incarnation, SessionId
 from antiphon.core.trace import Kind, Record
+from antiphon.pipeline.in_hand import KEPT_S
 from antiphon.pipeline.ingest import ingest, records
 from antiphon.pipeline.verify.files import find_pieces, read_piece
 from antiphon.records.writer import SegmentLimits, SegmentWriter
@@ -163,15 +165,28 @@ def test_rows_in_hand_of_a_segment_that_was_taken_do_not_count(
     assert times(spark, tables) == [0, 1, 2, 3]
 
 
-def test_rows_that_were_in_hand_are_replaced(spark: SparkSession, tmp_path: Path) -> None:
-    """Also those that an older version has left."""
+def test_who_reads_is_not_disturbed_by_an_ingest(spark: SparkSession, tmp_path: Path) -> None:
     source, tables = tmp_path / "records", tmp_path / "tables"
     writer = begin(source, [row(number) for number in range(4)])
     ingest(spark, [source], tables)
-    (first,) = (tables / "open").glob("ingest=*")
-    shutil.copytree(first / "run=r1", tables / "open" / "run=r1")
+    found = records(spark, tables).select("time")
+    writer.close()
     ingest(spark, [source], tables)
-    (second,) = (tables / "open").iterdir()
-    assert second.name > first.name
+    assert sorted(row.time for row in found.collect()) == [0, 1, 2, 3]
+    assert times(spark, tables) == [0, 1, 2, 3]
+
+
+def test_rows_that_were_in_hand_are_removed_when_nobody_reads_them(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    source, tables = tmp_path / "records", tmp_path / "tables"
+    writer = begin(source, [row(number) for number in range(4)])
+    for _ in range(2):
+        ingest(spark, [source], tables)
+    first, second = sorted((tables / "open").iterdir())
+    long_ago = second.stat().st_mtime - 2 * KEPT_S
+    os.utime(second, (long_ago, long_ago))
+    ingest(spark, [source], tables)
+    assert not first.exists() and second.exists()
     assert times(spark, tables) == [0, 1, 2, 3]
     writer.close()

@@ -1,7 +1,9 @@
-"""Rows of segments that are still written. Every ingest writes them anew, beside those of the last
-one, which it removes then: there are always some."""
+"""Rows of segments that are still written. Every ingest writes them anew beside those of the last
+one, which stay for a while: a job that has begun to read them goes on."""
 
 import shutil
+import time
+from itertools import pairwise
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -11,6 +13,9 @@ from antiphon.pipeline.tables import OPEN
 NUMBERED = "ingest="
 DONE = "_SUCCESS"
 """Spark's mark of a folder that is written to the end."""
+
+KEPT_S = 600.0
+"""Rows that were replaced so long ago are read by nobody."""
 
 
 def newest(tables: Path) -> Path:
@@ -24,8 +29,8 @@ def replace(rows: DataFrame, tables: Path) -> None:
     number = int(folders[-1].name.removeprefix(NUMBERED)) + 1 if folders else 1
     folder = tables / OPEN / f"{NUMBERED}{number:08}"
     rows.write.partitionBy("run").parquet(str(folder))
-    for old in (tables / OPEN).iterdir():
-        if old.is_dir() and old != folder:
+    for old, successor in pairwise([*folders, folder]):
+        if time.time() - successor.stat().st_mtime > KEPT_S:
             shutil.rmtree(old)
 
 
