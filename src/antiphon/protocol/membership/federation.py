@@ -237,6 +237,10 @@ class Federation:
         distance = Distance() if known is None else known.distance
         moved = distance.hear(now, greeting.times, now - self._born)
         self._heard[sender.daemon] = Far(sender, now, greeting.summary, distance)
+        if known is None and self._reports.of(sender) is None:
+            # What another life of it has reported is over, also if that has a higher number:
+            # a clock may be set back.
+            self.news |= self._reports.remove(sender.daemon)
         effects: list[Word] = []
         if greeting.held:
             for report in self._reports.newer_than(greeting.held):
@@ -268,6 +272,9 @@ class Federation:
             return "unknown_daemon"
         if self._reports is None or leader == self._me.daemon:
             return []
+        heard = self._heard.get(leader)
+        if heard is not None and self._fresh(now, heard) and heard.member != report.leader:
+            return []  # of a life that is over, or not yet heard: then greetings will show it
         if not self._reports.add(now, report):
             return []
         self.news = True

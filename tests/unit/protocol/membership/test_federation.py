@@ -133,6 +133,31 @@ def test_what_is_new_is_told_without_what_is_not() -> None:
     assert kinds(told, SiteReport)[:2] == [20, 30]
 
 
+def test_a_life_with_a_lower_number_takes_the_place_of_one_that_is_silent() -> None:
+    """Its clock was set back (site seed 20438): what its other life has reported does not keep
+    it out, also if somebody passes that on once more."""
+    leader = Leader()
+    leader.meet(30)
+    old, new = member(20, 9), member(20, 2)
+    federation = leader.federation
+    earlier = SiteReport(old, 17, ConfigId(1, *old, 1), 1, (old,), (), (member(10),))
+    federation.hear_greeting(leader.now, old, greeting(20), DaemonId(10))
+    federation.hear_report(leader.now, old, earlier)
+    leader.run(2 * SETTINGS.report_gap_us, 30)
+    assert leader.component() == [10, 20, 30]
+    assert federation.hear_greeting(leader.now, new, greeting(20), DaemonId(10)) == (
+        "old_incarnation"
+    )
+    leader.run(SETTINGS.hear_far_us + 20_000, 30)
+    assert leader.component() == [10, 30]
+    federation.hear_greeting(leader.now, new, greeting(20), DaemonId(10))
+    federation.hear_report(leader.now, member(30), earlier)
+    now = SiteReport(new, 1, ConfigId(1, *new, 1), 1, (new,), (), (member(10),))
+    federation.hear_report(leader.now, new, now)
+    leader.run(2 * SETTINGS.report_gap_us, 30)
+    assert leader.component() == [10, 20, 30]
+
+
 def test_news_make_a_report_with_one_that_is_known() -> None:
     leader = Leader()
     leader.meet(20, 30)
