@@ -148,7 +148,7 @@ def test_a_life_with_a_lower_number_takes_the_place_of_one_that_is_silent() -> N
     assert federation.hear_greeting(leader.now, new, greeting(20), DaemonId(10)) == (
         "old_incarnation"
     )
-    leader.run(SETTINGS.hear_far_us + 20_000, 30)
+    leader.run(SETTINGS.hear_far_us + 2 * SETTINGS.greet_us, 30)
     assert leader.component() == [10, 30]
     federation.hear_greeting(leader.now, new, greeting(20), DaemonId(10))
     federation.hear_report(leader.now, member(30), earlier)
