@@ -65,23 +65,26 @@ class Verification:
         self._spark = spark
         self._pieces = pieces
         self._ended = ended
+        self._held: list[DataFrame] = []
+        """Kept until there is a verdict."""
         self._first = look_at(pieces)
+        self._held.append(self._first.rest)
         self._segments = Segments(self._first.lines)
         self.histories = self._segments.histories
         told = list(self._first.clients.values())
         self._clients = distinct(np.concatenate(told)) if told else np.empty(0, np.int64)
-        self._stories = (
-            read_stories(pieces, self._segments, self._clients) if len(self._clients) else None
-        )
+        self._stories: DataFrame | None = None
+        if len(self._clients):
+            self._stories = read_stories(pieces, self._segments, self._clients)
+            self._held.append(self._stories)
 
     def verdict(self) -> Verdict:
         passing = self._learn(Named({}, {}))
-        found = _kept(passing.over(self._first_wish()))
+        found = self._keep(passing.over(self._first_wish()))
         summary = Summary(found, self._look())
         if summary.has_strangers:
-            found.unpersist()
             passing = self._learn(self._named())
-            found = _kept(passing.over(self._first_wish()))
+            found = self._keep(passing.over(self._first_wish()))
             summary = Summary(found, self._look())
         lines = np.stack(list(summary.findings.values())).T.tolist()
         told = found.where(tag_is(Tag.FINDING)).select(*ONWARD)
@@ -95,7 +98,15 @@ class Verification:
             for finding in told_by_judges(facts, self.histories[facts.history])
         ]
         judged = self._spark.createDataFrame(control, FINDINGS)
-        return Verdict(self.histories, _kept(sentences.union(judged)))
+        findings = _made(sentences.union(judged))
+        for one in self._held:
+            one.unpersist()
+        return Verdict(self.histories, findings)
+
+    def _keep(self, told: DataFrame) -> DataFrame:
+        kept = _made(told)
+        self._held.append(kept)
+        return kept
 
     def _learn(self, named: Named) -> Pass:
         """The facts, and what it takes to go over all messages with them."""
@@ -152,10 +163,10 @@ class Verification:
             tuple(windows(summary.steps)),
             frozenset(one.config for one in questions),
         )
-        again = _kept(passing.over(wish)) if any(wish) else None
+        again = self._keep(passing.over(wish)) if any(wish) else None
         disputed: set[int] = set()
         if again is not None and wish.windows:
-            argued = _kept(disputes(again, self._look))
+            argued = self._keep(disputes(again, self._look))
             history = self._look().history
             disputed = {int(history[row.k1]) for row in argued.select("k1").collect()}
             yield argued
@@ -173,8 +184,8 @@ class Verification:
         return {config for config, (history, _) in configs if history in histories}
 
 
-def _kept(told: DataFrame) -> DataFrame:
-    """Made once, now."""
+def _made(told: DataFrame) -> DataFrame:
+    """Once, and now."""
     kept = told.persist(StorageLevel.MEMORY_AND_DISK)
     kept.count()
     return kept
