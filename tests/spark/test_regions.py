@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from antiphon.core.errors import UsageError
 from antiphon.pipeline.reading import read_table
 from antiphon.pipeline.regions.cost import Prices
-from antiphon.pipeline.regions.exact import exact_regions
+from antiphon.pipeline.regions.exact import each_once, exact_regions
 from antiphon.pipeline.regions.job import (
     SUBSCRIBED,
     Wish,
@@ -27,7 +27,7 @@ PROFILES = 8
 def test_nodes_with_the_same_interests_are_a_region(spark: SparkSession) -> None:
     interests = {1: "ab", 2: "ba", 3: "a", 4: "b", 5: "abc", 6: "aab"}
     rows = [(node, group) for node, groups in interests.items() for group in groups]
-    found = exact_regions(spark.createDataFrame(rows, "node long, group string"))
+    found = exact_regions(each_once(spark.createDataFrame(rows, "node long, group string")))
     regions: dict[int, set[int]] = defaultdict(set)
     for row in found.nodes.collect():
         regions[row.region].add(row.node)

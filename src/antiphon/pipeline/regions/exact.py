@@ -20,18 +20,19 @@ class Exact(NamedTuple):
     """region, nodes, witness: one of its nodes."""
 
 
-def exact_regions(subscriptions: DataFrame) -> Exact:
-    """Of a table (node, group); a row that stands twice counts once."""
+def each_once(subscriptions: DataFrame) -> DataFrame:
+    """node, group: every interest once, those of a node together. All that is asked of nodes later
+    finds them so, and nothing is moved again."""
+    return subscriptions.select("node", "group").repartition("node").distinct()
+
+
+def exact_regions(interests: DataFrame) -> Exact:
+    """Of what `each_once` gives."""
     first = F.xxhash64("group")
-    told = (
-        subscriptions.select("node", "group")
-        .distinct()
-        .groupBy("node")
-        .agg(
-            F.bit_xor(first).alias("first"),
-            F.bit_xor(F.xxhash64("group", F.lit(SECOND_SEED))).alias("second"),
-            F.count("*").alias("groups"),
-        )
+    told = interests.groupBy("node").agg(
+        F.bit_xor(first).alias("first"),
+        F.bit_xor(F.xxhash64("group", F.lit(SECOND_SEED))).alias("second"),
+        F.count("*").alias("groups"),
     )
     # 128 bits and a count: that two of a million interests share them is a chance of 1 in 10^26.
     nodes = told.select("node", F.xxhash64("first", "second", "groups").alias("region"), "first")
@@ -41,7 +42,7 @@ def exact_regions(subscriptions: DataFrame) -> Exact:
     return Exact(nodes.select("node", "region"), regions)
 
 
-def interests(subscriptions: DataFrame, regions: DataFrame) -> DataFrame:
+def interests_of(regions: DataFrame, interests: DataFrame) -> DataFrame:
     """region, group: what the witnesses of these regions are interested in."""
     witnesses = regions.select(F.col("witness").alias("node"), "region")
-    return subscriptions.join(witnesses, "node").select("region", "group").distinct()
+    return interests.join(witnesses, "node").select("region", "group")

@@ -8,11 +8,12 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from antiphon.pipeline.regions.cost import Prices, costs, total
-from antiphon.pipeline.regions.exact import Exact, exact_regions
+from antiphon.pipeline.regions.exact import Exact, each_once, exact_regions
 from antiphon.pipeline.regions.plan import Tiling, exact_tiling, group_tiling, merged_tiling
 from antiphon.pipeline.regions.playing import played_cost
 
@@ -38,11 +39,12 @@ def plan_regions(
 ) -> dict[str, Any]:
     """The figures; tables are written."""
     began = monotonic()
-    found = exact_regions(subscriptions)
+    interests = each_once(subscriptions).persist(StorageLevel.MEMORY_AND_DISK)
+    found = exact_regions(interests)
     exact = Exact(found.nodes.persist(), found.regions.persist())
     exact.regions.count()
     planned = monotonic()
-    merged = merged_tiling(spark, subscriptions, exact, rates, wish.prices, wish.most)
+    merged = merged_tiling(spark, interests, exact, rates, wish.prices, wish.most)
     merged.nodes.write.mode("overwrite").parquet(str(into / NODES))
     kept = merged._replace(nodes=spark.read.parquet(str(into / NODES)))
     table = costs(kept.demand, kept.sizes, wish.prices)
@@ -56,12 +58,12 @@ def plan_regions(
         "predicted_cost": price["cost"],
     }
     if wish.messages:
-        played = played_cost(spark, subscriptions, kept, rates, wish.prices, wish.messages)
+        played = played_cost(spark, interests, kept, rates, wish.prices, wish.messages)
         figures["played_cost"] = round(played, 1)
         figures["played_by_predicted"] = round(played / price["cost"], 3)
     figures["tilings"] = [
-        {"tiling": "each group by itself", **_priced(group_tiling(subscriptions, rates), wish)},
-        {"tiling": "exact", **_priced(exact_tiling(subscriptions, exact, rates), wish)},
+        {"tiling": "each group by itself", **_priced(group_tiling(interests, rates), wish)},
+        {"tiling": "exact", **_priced(exact_tiling(interests, exact, rates), wish)},
         {"tiling": "merged", **price},
     ]
     return figures

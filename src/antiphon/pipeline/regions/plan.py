@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from antiphon.pipeline.regions.cost import Prices
-from antiphon.pipeline.regions.exact import Exact, interests
+from antiphon.pipeline.regions.exact import Exact, interests_of
 from antiphon.pipeline.regions.merging import Draft, merge_regions
 from antiphon.pipeline.regions.nearest import Index
 from antiphon.records.arrow import Batch, load
@@ -33,27 +33,26 @@ class Tiling(NamedTuple):
     """region, group, members, rate."""
 
 
-def exact_tiling(subscriptions: DataFrame, exact: Exact, rates: DataFrame) -> Tiling:
+def exact_tiling(interests: DataFrame, exact: Exact, rates: DataFrame) -> Tiling:
     """Each set of nodes with the same interests by itself."""
     sizes = exact.regions.select("region", "nodes")
-    wanted = interests(subscriptions, exact.regions).join(sizes, "region")
+    wanted = interests_of(exact.regions, interests).join(sizes, "region")
     wanted = wanted.withColumnRenamed("nodes", "members")
     return Tiling(exact.nodes, sizes, with_rates(wanted, rates))
 
 
-def group_tiling(subscriptions: DataFrame, rates: DataFrame) -> Tiling:
+def group_tiling(interests: DataFrame, rates: DataFrame) -> Tiling:
     """Each group by itself, as systems do that know no regions: nodes are in many."""
-    subscribed = subscriptions.select("node", "group").distinct()
-    nodes = subscribed.select("node", F.xxhash64("group").alias("region"))
+    nodes = interests.select("node", F.xxhash64("group").alias("region"))
     sizes = nodes.groupBy("region").agg(F.count("*").alias("nodes"))
-    groups = subscribed.groupBy("group").agg(F.count("*").alias("members"))
+    groups = interests.groupBy("group").agg(F.count("*").alias("members"))
     demand = groups.withColumn("region", F.xxhash64("group"))
     return Tiling(nodes, sizes, with_rates(demand, rates))
 
 
 def merged_tiling(
     spark: SparkSession,
-    subscriptions: DataFrame,
+    interests: DataFrame,
     exact: Exact,
     rates: DataFrame,
     prices: Prices,
@@ -61,11 +60,11 @@ def merged_tiling(
 ) -> Tiling:
     """At most `most` regions, or as many as cost least. Regions are numbered from 0, the
     smallest first."""
-    target = _targets(spark, subscriptions, exact, rates, prices, most)
+    target = _targets(spark, interests, exact, rates, prices, most)
     nodes = exact.nodes.join(target, "region").select("node", F.col("target").alias("region"))
     nodes = nodes.persist()
     sizes = nodes.groupBy("region").agg(F.count("*").alias("nodes"))
-    wanted = subscriptions.select("node", "group").distinct().join(nodes, "node")
+    wanted = interests.join(nodes, "node")
     demand = wanted.groupBy("region", "group").agg(F.count("*").alias("members"))
     return Tiling(nodes, sizes, with_rates(demand, rates))
 
@@ -77,7 +76,7 @@ def with_rates(demand: DataFrame, rates: DataFrame) -> DataFrame:
 
 def _targets(
     spark: SparkSession,
-    subscriptions: DataFrame,
+    interests: DataFrame,
     exact: Exact,
     rates: DataFrame,
     prices: Prices,
@@ -87,7 +86,7 @@ def _targets(
     wished = CENTRES_MAX if most is None else min(CENTRES_MAX, CENTRES_PER_REGION * most)
     largest = exact.regions.orderBy(F.desc("nodes"), "region").limit(max(wished, most or 0))
     centres = largest.persist()
-    drafts, keys = _drafts(subscriptions, centres)
+    drafts, keys = _drafts(interests, centres)
     told = [sorted(draft.members) for draft in drafts]
     hashed = rates.select(F.xxhash64("group").alias("key"), "rate").collect()
     pairs = Index(told).neighbours(told, NEIGHBOURS)
@@ -96,24 +95,24 @@ def _targets(
     placed = [(keys[part], at) for at, draft in enumerate(merged) for part in draft.parts]
     settled = spark.createDataFrame(placed, "region long, target long")
     rest = exact.regions.join(settled, "region", "left_anti")
-    return settled.unionByName(_follow(subscriptions, rest, merged))
+    return settled.unionByName(_follow(interests, rest, merged))
 
 
-def _drafts(subscriptions: DataFrame, centres: DataFrame) -> tuple[list[Draft], list[int]]:
+def _drafts(interests: DataFrame, centres: DataFrame) -> tuple[list[Draft], list[int]]:
     """The centres as drafts, and what each is called in the table."""
     keys = {row.region: row.nodes for row in centres.collect()}
     wanted: dict[int, dict[int, int]] = {key: {} for key in keys}
-    told = interests(subscriptions, F.broadcast(centres))
+    told = interests_of(F.broadcast(centres), interests)
     for row in told.select("region", F.xxhash64("group").alias("key")).toLocalIterator():
         wanted[row.region][row.key] = keys[row.region]
     drafts = [Draft(keys[key], wanted[key], [at]) for at, key in enumerate(keys)]
     return drafts, list(keys)
 
 
-def _follow(subscriptions: DataFrame, rest: DataFrame, merged: list[Draft]) -> DataFrame:
+def _follow(interests: DataFrame, rest: DataFrame, merged: list[Draft]) -> DataFrame:
     """region, target for regions that were too small to be merged by cost."""
     index = Index([_core(draft) for draft in merged])
-    told = interests(subscriptions, rest).groupBy("region")
+    told = interests_of(rest, interests).groupBy("region")
     wanted = told.agg(F.collect_list(F.xxhash64("group")).alias("groups"))
 
     def nearest(batches: Iterable[Any]) -> Iterator[Batch]:

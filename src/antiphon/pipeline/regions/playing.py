@@ -20,7 +20,7 @@ Generator = np.random.Generator
 
 def played_cost(
     spark: SparkSession,
-    subscriptions: DataFrame,
+    interests: DataFrame,
     tiling: Tiling,
     rates: DataFrame,
     prices: Prices,
@@ -29,7 +29,7 @@ def played_cost(
 ) -> float:
     """Packets in a second, over as long as so many messages take."""
     rng = np.random.default_rng(seed)
-    groups = subscriptions.select("group").distinct().join(rates, "group", "left")
+    groups = interests.select("group").distinct().join(rates, "group", "left")
     told = groups.select("group", F.coalesce("rate", F.lit(1.0)).alias("rate"))
     rows = told.orderBy("group").collect()
     weights = np.array([row.rate for row in rows])
@@ -39,9 +39,7 @@ def played_cost(
     schema = f"group {told.schema['group'].dataType.simpleString()}, times long"
     sent = spark.createDataFrame(chosen, schema)
     receivers = (
-        subscriptions.select("node", "group")
-        .distinct()
-        .join(F.broadcast(sent), "group")
+        interests.join(F.broadcast(sent), "group")
         .join(tiling.nodes, "node")
         .groupBy("group", "times", "region")
         .agg(F.count("node").alias("members"))
