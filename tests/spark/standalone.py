@@ -15,6 +15,8 @@ import pyspark
 from antiphon.pipeline.java import find_java
 
 START_SECONDS = 60
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For Java that runs for a minute."""
 
 
 class Standalone:
@@ -51,6 +53,7 @@ class Standalone:
             "SPARK_HOME": str(self._home),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_LOCAL_DIRS": str(self._folder),
+            "SPARK_DAEMON_JAVA_OPTS": QUICK,
             "PYSPARK_PYTHON": sys.executable,
         }
         command = [self._home / "bin" / "spark-class", f"org.apache.spark.deploy.{role.lower()}."]

@@ -15,7 +15,7 @@ from antiphon.pipeline.synthetic import BREAKS, Plant, write_tables
 from antiphon.pipeline.verify.job import verify
 from antiphon.sim.grid import Scenario
 from antiphon.sim.trial import play
-from tests.spark.standalone import Standalone, standalone
+from tests.spark.standalone import QUICK, Standalone, standalone
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -26,7 +26,10 @@ at 1s crash 2
 quiet 2s
 until 5s
 """
-HERE = ["--conf=spark.driver.host=127.0.0.1", "--conf=spark.driver.bindAddress=127.0.0.1"]
+HERE = [
+    *("--conf=spark.driver.host=127.0.0.1", "--conf=spark.driver.bindAddress=127.0.0.1"),
+    *(f"--conf=spark.{who}.extraJavaOptions={QUICK}" for who in ("driver", "executor")),
+]
 PATIENCE_SECONDS = 240
 SEEDS = range(40)
 
@@ -82,7 +85,7 @@ def test_a_verdict_survives_a_worker(
 ) -> None:
     """The same answer as here: what is planted, in the same words."""
     tables, log = tmp_path / "tables", tmp_path / "log"
-    write_tables(tables, 300_000, plants=(Plant.SWAP, Plant.DUPLICATE), groups=4)
+    write_tables(tables, 60_000, plants=(Plant.SWAP, Plant.DUPLICATE), groups=4)
     cluster.start_worker()
     process = start(log, "verify", str(tables), "--master", cluster.master)
     await_finished(process, lambda: cluster.finished_tasks(-1) >= 3)
