@@ -16,7 +16,8 @@ bits in `k1`), its edges (`Tag.EDGE`, of the slice `stay`), and events for those
 them once more (`Tag.EVENTS`, packed into the column `blob`; `lane` says for what).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,17 @@ def arrays_of(batch: Any, names: Sequence[str]) -> Arrays:
         name: batch.column(batch.schema.get_field_index(name)).to_numpy(zero_copy_only=False)
         for name in names
     }
+
+
+def together(batches: Iterable[Any]) -> Iterator[tuple[int, list[tuple[Any, ...]]]]:
+    """Of rows sorted by their first column: each value of it, and the rest of its rows."""
+    lines = (
+        line
+        for batch in batches
+        for line in zip(*(column.to_pylist() for column in batch.columns), strict=True)
+    )
+    for value, found in groupby(lines, key=lambda line: line[0]):
+        yield value, [line[1:] for line in found]
 
 
 def pack(rows: Arrays) -> bytes:

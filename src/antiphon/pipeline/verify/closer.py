@@ -19,6 +19,7 @@ from antiphon.pipeline.verify.batches import (
     Arrays,
     Sink,
     Tag,
+    together,
     unpack,
 )
 from antiphon.pipeline.verify.by_process import HAS_CAUSAL, MIXED, NO_CLOCK
@@ -73,26 +74,12 @@ def judge_scopes(told: DataFrame, what: int, scope: Column, judge: Judge) -> Dat
 
 def _judging(judge: Judge) -> Callable[[Iterable[Any]], Iterator[Any]]:
     def work(batches: Iterable[Any]) -> Iterator[Any]:
-        for scope, blobs in _scopes(batches):
+        for scope, lines in together(batches):
             sink = Sink()
-            judge(scope, unpack(blobs), sink)
+            judge(scope, unpack([blob for (blob,) in lines]), sink)
             yield sink.batch()
 
     return work
-
-
-def _scopes(batches: Iterable[Any]) -> Iterator[tuple[int, list[bytes]]]:
-    held: list[bytes] = []
-    here = 0
-    for batch in batches:
-        for scope, blob in zip(*(batch.column(at).to_pylist() for at in range(2)), strict=True):
-            if held and scope != here:
-                yield here, held
-                held = []
-            here = scope
-            held.append(blob)
-    if held:
-        yield here, held
 
 
 def disputes(told: DataFrame, look: Callable[[], Lookup]) -> DataFrame:

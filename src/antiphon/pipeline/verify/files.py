@@ -110,20 +110,20 @@ class Columns:
 
     def longs(self, name: str) -> Longs:
         (column,) = self.arrow(name)
-        return _longs(column)
+        return longs_of(column)
 
     def field(self, name: str, *path: str) -> Longs:
         (column,) = self.arrow(name)
         for part in path:
             column = column.field(part)
-        return _longs(column)
+        return longs_of(column)
 
     def codes(self, name: str) -> tuple[Longs, list[str | None]]:
         """Of a column of texts: numbers of the texts, and the texts."""
         (column,) = self.arrow(name)
         if not load().types.is_dictionary(column.type):
             column = column.dictionary_encode()
-        return _longs(column.indices), column.dictionary.to_pylist()
+        return longs_of(column.indices), column.dictionary.to_pylist()
 
     def has(self, name: str, texts: Sequence[str]) -> Flags:
         """Rows whose text is one of these."""
@@ -145,7 +145,7 @@ class Columns:
         (column,) = self.arrow("groups")
         starts, counts, items = lists(column)
         items = items.dictionary_encode()
-        return starts, counts, _longs(items.indices), items.dictionary.to_pylist()
+        return starts, counts, longs_of(items.indices), items.dictionary.to_pylist()
 
     def table(self, names: Sequence[str], chosen: Longs) -> Any:
         """Some columns of some rows, as Arrow has them."""
@@ -163,8 +163,8 @@ def lists(column: Any) -> tuple[Longs, Longs, Any]:
 def view_numbers(items: Any) -> Longs:
     """Of views without their group; 0 for none."""
     config, fields = items.field("config"), ("epoch", "coordinator", "incarnation", "counter")
-    parts = [_longs(config.field(name)) for name in fields]
-    parts += [_longs(items.field(name)) for name in ("position", "lineage")]
+    parts = [longs_of(config.field(name)) for name in fields]
+    parts += [longs_of(items.field(name)) for name in ("position", "lineage")]
     found = mixed(*parts) if len(items) else np.empty(0, np.int64)
     if items.null_count:
         found[~items.is_valid().to_numpy(zero_copy_only=False)] = 0
@@ -180,7 +180,7 @@ def _whole(column: Any) -> Any:
     return column
 
 
-def _longs(column: Any) -> Longs:
+def longs_of(column: Any) -> Longs:
     pa = load()
     if column.null_count:
         column = column.fill_null(0)

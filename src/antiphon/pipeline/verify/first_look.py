@@ -13,7 +13,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from antiphon.core.trace import Kind
-from antiphon.pipeline.verify.files import Columns, Piece, lists, read_piece
+from antiphon.pipeline.verify.files import Columns, Piece, lists, longs_of, read_piece
 from antiphon.pipeline.verify.histories import Line, lines_of
 from antiphon.pipeline.verify.names import Flags, Longs, distinct, list_numbers, mixed
 from antiphon.records.arrow import load
@@ -138,11 +138,11 @@ def _clients(columns: Columns) -> Longs:
 
 
 def _stamps(columns: Columns, chosen: Longs) -> Longs:
-    """Of each stamping: origin, first number, count, configuration, stamp, service."""
+    """Of each stamping: origin, first number, configuration, stamp, service."""
     config = mixed(*(columns.field("config", name)[chosen] for name in CONFIG_FIELDS))
     origin = mixed(*(columns.field("origin", name)[chosen] for name in ORIGIN_FIELDS))
-    rest = [columns.longs(name)[chosen] for name in ("first", "count", "stamp", "service")]
-    return np.stack([origin, rest[0], rest[1], config, rest[2], rest[3]])
+    first, stamp, service = (columns.longs(name)[chosen] for name in ("first", "stamp", "service"))
+    return np.stack([origin, first, config, stamp, service])
 
 
 def _wanted(columns: Columns, chosen: Longs) -> dict[int, Members]:
@@ -167,10 +167,5 @@ def member_sets(columns: Columns, chosen: Longs) -> Longs:
     starts, counts, items = lists(columns.arrow("members")[0])
     if not counts[chosen].any():
         return np.zeros(len(chosen), np.int64)
-    each = mixed(*(_numbers(items, name) for name in ("daemon", "incarnation")))
+    each = mixed(*(longs_of(items.field(name)) for name in ("daemon", "incarnation")))
     return list_numbers(starts[chosen], counts[chosen], each)
-
-
-def _numbers(items: Any, name: str) -> Longs:
-    found: Longs = items.field(name).to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
-    return found

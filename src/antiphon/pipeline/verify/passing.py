@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from antiphon.pipeline.verify.batches import (
     ONWARD,
@@ -20,6 +21,7 @@ from antiphon.pipeline.verify.batches import (
     Tag,
     pack,
     runs,
+    together,
 )
 from antiphon.pipeline.verify.by_message import IS_EXTRA, IS_HAND, IS_SEND, judge_messages
 from antiphon.pipeline.verify.by_process import Course
@@ -30,7 +32,7 @@ from antiphon.pipeline.verify.histories import TIME_BITS, Segments
 from antiphon.pipeline.verify.lookup import Lookup
 from antiphon.pipeline.verify.names import Flags, Longs
 from antiphon.pipeline.verify.slices import Slices
-from antiphon.pipeline.verify.stories import is_replaced
+from antiphon.pipeline.verify.stories import MESSAGES, is_replaced
 from antiphon.pipeline.verify.total_order import Window, is_ordered, window_of
 from antiphon.records.arrow import load
 
@@ -65,8 +67,8 @@ class Pass(NamedTuple):
         """What the slices tell."""
         sliced = self.pieces.mapInArrow(self._read(), SLICED)
         if self.stories is not None:
-            told = self.stories.where("what = 'messages'").mapInArrow(self._read_stories(), SLICED)
-            sliced = sliced.union(told)
+            told = self.stories.where(F.col("what") == MESSAGES)
+            sliced = sliced.union(told.mapInArrow(self._read_stories(), SLICED))
         parts = sliced.repartition(self.slices.count, "slice").sortWithinPartitions("slice")
         return parts.mapInArrow(self._judge(wish), TOLD_SCHEMA)
 
@@ -99,7 +101,11 @@ class Pass(NamedTuple):
         look, count = self.look, self.slices.count
 
         def work(batches: Iterable[Any]) -> Iterator[Any]:
-            for number, block in _slices(batches):
+            for number, lines in together(batches):
+                blocks = [
+                    np.frombuffer(blob, np.int64).reshape(len(COLUMNS), -1) for (blob,) in lines
+                ]
+                block = np.concatenate(blocks, axis=1)
                 yield judge_slice(number, block, look(), count > 1, wish)
 
         return work
@@ -123,21 +129,6 @@ def _cut(block: Block, slices: Slices) -> Iterator[Any]:
     ]
     arrays = [pa.array(number[starts].astype(np.int32)), pa.array(blobs, pa.binary())]
     yield pa.RecordBatch.from_arrays(arrays, names=["slice", "blob"])
-
-
-def _slices(batches: Iterable[Any]) -> Iterator[tuple[int, Block]]:
-    held: list[Block] = []
-    here = -1
-    for batch in batches:
-        lines = zip(*(batch.column(at).to_pylist() for at in range(2)), strict=True)
-        for number, blob in lines:
-            if number != here and held:
-                yield here, np.concatenate(held, axis=1)
-                held = []
-            here = number
-            held.append(np.frombuffer(blob, np.int64).reshape(len(COLUMNS), -1))
-    if held:
-        yield here, np.concatenate(held, axis=1)
 
 
 def judge_slice(number: int, block: Block, look: Lookup, has_others: bool, wish: Wish) -> Any:

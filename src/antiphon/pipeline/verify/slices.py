@@ -86,9 +86,8 @@ def _stamps(batch: Any, segments: Segments, look: Lookup) -> Iterator[Stamps]:
     """Stampings with the numbers that the facts give."""
     for line in batch.to_pylist():
         history = segments.history_of[line["run"]]
-        origin, first, _, config, stamp, service = np.frombuffer(line["blob"], np.int64).reshape(
-            6, -1
-        )
+        told = np.frombuffer(line["blob"], np.int64).reshape(5, -1)
+        origin, first, config, stamp, service = told
         known = look.find_config(mixed(history, config))
         kept = (known >= 0) & (service > 0)
         who = look.find_process(mixed(history, origin[kept]))

@@ -4,7 +4,7 @@ All rows of such a session come together in one task, where records/gather puts 
 story: the rows that count, each where it stands.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
 from antiphon.core.trace import Record
+from antiphon.pipeline.verify.batches import together
 from antiphon.pipeline.verify.files import Columns
 from antiphon.pipeline.verify.first_look import (
     CONTROL,
@@ -31,10 +32,8 @@ from antiphon.records.schema import COLUMNS, arrow_schema, batch_to_rows
 MESSAGES = "messages"
 """Rows of a story that are about messages; `ROWS` are the others."""
 
-STORIES = "what string, run string, blob binary"
+STORIES = "what string, blob binary"
 BUCKETS = 64
-
-Clients = Mapping[str, Longs]
 
 
 def is_replaced(columns: Columns, sessions: Longs) -> Flags:
@@ -79,9 +78,9 @@ def _told(segments: Segments, sessions: Longs) -> Callable[[Iterable[Any]], Iter
 
 def _stories(batches: Iterable[Any]) -> Iterator[Any]:
     pa = load()
-    for lines in _buckets(batches):
-        tables = [pa.ipc.open_stream(line["blob"]).read_all() for line in lines]
-        client = np.repeat([line["client"] for line in lines], [len(one) for one in tables])
+    for _, lines in together(batches):
+        tables = [pa.ipc.open_stream(blob).read_all() for _, blob in lines]
+        client = np.repeat([is_client for is_client, _ in lines], [len(one) for one in tables])
         table = pa.concat_tables([plain(one) for one in tables])
         kept, t, tie = _joined(table, client)
         table = table.take(pa.array(kept)).drop_columns(["t", "tie"])
@@ -89,20 +88,8 @@ def _stories(batches: Iterable[Any]) -> Iterator[Any]:
         is_control = Columns("", len(table), table.select).has("kind", CONTROL)
         for what, chosen in ((ROWS, is_control), (MESSAGES, ~is_control)):
             blob = packed(table.filter(pa.array(chosen)))
-            arrays = [pa.array([what]), pa.array([""]), pa.array([blob])]
-            yield pa.RecordBatch.from_arrays(arrays, names=["what", "run", "blob"])
-
-
-def _buckets(batches: Iterable[Any]) -> Iterator[list[dict[str, Any]]]:
-    held: list[dict[str, Any]] = []
-    for batch in batches:
-        for line in batch.to_pylist():
-            if held and held[0]["bucket"] != line["bucket"]:
-                yield held
-                held = []
-            held.append(line)
-    if held:
-        yield held
+            arrays = [pa.array([what]), pa.array([blob])]
+            yield pa.RecordBatch.from_arrays(arrays, names=["what", "blob"])
 
 
 def plain(table: Any) -> Any:
