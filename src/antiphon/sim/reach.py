@@ -56,7 +56,9 @@ DROP_REASONS = tuple(
     "bad_digest bad_state bad_chunk one_site impossible_epoch "
     # It does not fit the stream.
     "other_configuration frozen old_token impossible_token not_a_member beyond_window "
-    "duplicate too_late bad_stamp unknown_segment old_report".split()
+    "duplicate too_late bad_stamp unknown_segment old_report "
+    # It could not be kept.
+    "log_write".split()
 )
 REFUSALS = tuple(
     "bad_group already_joined not_joined queue_full bad_size malformed bad_field wrong_size "

@@ -22,13 +22,13 @@ from antiphon.sim.script import Script, read_step
 from antiphon.sim.whereabouts import sides, ways
 
 SITE_MEMBERSHIP_EVENTS = (
-    *("Greeting", "SiteReport", "SiteState", "SiteReady", "Leaving"),
+    *("Greeting", "SiteReport", "SiteNews", "SiteState", "SiteReady", "Leaving"),
     *("LinkDead", "Late"),
 )
 SITE_STREAM_EVENTS = ("Arrived", "GroupDaemons", "ChangeMade")
 SITE_ATTEMPT_REASONS = ("left",)
 SITE_ABORT_REASONS = ("edge_lost",)
-SITE_DROP_REASONS = ("other_site", "other_link")
+SITE_DROP_REASONS = ("other_site", "other_link", "no_pipe")
 """What only daemons of several sites say to each other, and how it can fail."""
 
 LEADER = "leader"
