@@ -1,5 +1,6 @@
 """One Spark session for all tests of a process: it takes longer to start than they to run. Files
-name the group `spark`, so that xdist gives them all to one process."""
+name the group `spark`, so that xdist gives them all to one process; those whose jobs are processes
+of their own, `spark processes`, for another."""
 
 from collections.abc import Iterator
 

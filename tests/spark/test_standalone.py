@@ -17,7 +17,7 @@ from antiphon.sim.grid import Scenario
 from antiphon.sim.trial import play
 from tests.spark.standalone import QUICK, Standalone, standalone
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.xdist_group("spark processes")
 
 SHORT = """\
 daemons 3

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOCAL = "local[*]"
-LOGGING = (Path(__file__).parent / "log4j2.properties").as_uri()
 CONFIGURATION = {
     "spark.ui.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
@@ -44,7 +43,8 @@ def spark_session(
     builder = SparkSession.builder.appName(f"antiphon {job}").master(master)
     settings = {**CONFIGURATION, "spark.driver.memory": memory, **_tuned(master), **(extra or {})}
     options = settings.get("spark.driver.extraJavaOptions", "")
-    settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={LOGGING} {options}"
+    logging = (Path(__file__).resolve().parent / "log4j2.properties").as_uri()
+    settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={logging} {options}"
     for name, value in settings.items():
         builder = builder.config(name, value)
     try:
@@ -74,6 +74,12 @@ def cores(master: str) -> int:
     if within == "*":
         return here
     return int(within or 1)
+
+
+def part_count(spark: "SparkSession") -> int:
+    """To cut work into that is shuffled and kept: Spark joins small parts only of what it does
+    not keep, and would start two hundred tasks for a handful of rows."""
+    return 4 * spark.sparkContext.defaultParallelism
 
 
 def _prepare(master: str) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from antiphon.pipeline.session import part_count
 from antiphon.pipeline.verify.batches import (
     ONWARD,
     ONWARD_SCHEMA,
@@ -68,7 +69,8 @@ def judge_scopes(told: DataFrame, what: int, scope: Column, judge: Judge) -> Dat
     """Findings among events that slices told on; each scope in one task."""
     events = told.where(tag_is(Tag.EVENTS) & (F.col("lane") == what))
     scoped = events.select(scope.cast("long").alias("scope"), "blob").where("scope != -1")
-    parts = scoped.repartition("scope").sortWithinPartitions("scope")
+    count = part_count(told.sparkSession)
+    parts = scoped.repartition(count, "scope").sortWithinPartitions("scope")
     return parts.mapInArrow(_judging(judge), ONWARD_SCHEMA)
 
 

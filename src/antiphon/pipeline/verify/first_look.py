@@ -13,6 +13,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from antiphon.core.trace import Kind
+from antiphon.pipeline.session import part_count
 from antiphon.pipeline.verify.files import Columns, Piece, lists, longs_of, read_piece
 from antiphon.pipeline.verify.histories import Line, lines_of
 from antiphon.pipeline.verify.names import Flags, Longs, distinct, list_numbers, mixed
@@ -78,7 +79,7 @@ def pieces_of(spark: SparkSession, pieces: Sequence[Piece]) -> DataFrame:
     """The pieces as rows, one task each as far as there are many."""
     columns = "path string, run string, first int, end int, passed array<string>"
     table = spark.createDataFrame(list(pieces), columns)
-    return table.repartition(min(len(pieces), 4 * spark.sparkContext.defaultParallelism))
+    return table.repartition(min(len(pieces), part_count(spark)))
 
 
 def read_pieces(batches: Iterable[Any]) -> Iterator[Columns]:

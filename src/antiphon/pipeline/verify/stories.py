@@ -12,6 +12,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
 from antiphon.core.trace import Record
+from antiphon.pipeline.session import part_count
 from antiphon.pipeline.verify.batches import together
 from antiphon.pipeline.verify.files import Columns
 from antiphon.pipeline.verify.first_look import (
@@ -47,7 +48,8 @@ def is_replaced(columns: Columns, sessions: Longs) -> Flags:
 def read_stories(pieces: DataFrame, segments: Segments, sessions: Longs) -> DataFrame:
     """Rows of all stories, with their places."""
     told = pieces.mapInArrow(_told(segments, sessions), "bucket int, client boolean, blob binary")
-    parts = told.repartition("bucket").sortWithinPartitions("bucket")
+    count = min(BUCKETS, part_count(pieces.sparkSession))
+    parts = told.repartition(count, "bucket").sortWithinPartitions("bucket")
     return parts.mapInArrow(_stories, STORIES).persist(StorageLevel.MEMORY_AND_DISK)
 
 
