@@ -242,8 +242,8 @@ class Membership:
         """Look around; as coordinator, see whether it asks for a change, and propose it once the
         same wish has settled."""
         trouble = self._trouble.reason
-        busy = self._attempt is not None and not trouble
-        effects = self._outlook.look(now, self.installed, trouble, self.ids.epoch, busy)
+        under_way = self._attempt.configuration if self._attempt and not trouble else None
+        effects = self._outlook.look(now, self.installed, trouble, self.ids.epoch, under_way)
         if not self._outlook.coordinating:
             self._settling.clear()
             return effects + self._abandon(now, GatherReason.NOT_LEADER)

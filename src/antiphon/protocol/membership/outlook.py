@@ -54,11 +54,16 @@ class Outlook:
     # Looking.
 
     def look(
-        self, now: Instant, installed: Configuration, trouble: str, epoch: int, busy: bool
+        self,
+        now: Instant,
+        installed: Configuration,
+        trouble: str,
+        epoch: int,
+        attempt: Configuration | None,
     ) -> list[Word]:
-        """Draw the picture anew, and tell other leaders what is new in my party. While I am
-        busy with an attempt it is no news that others are, too; but who has gone beyond it will
-        take no part in it, nor in another that is not above."""
+        """Draw the picture anew, and tell other leaders what is new in my party. That an attempt
+        under way has raised my epoch is no news to who takes part in it; but who has gone beyond
+        it will take no part in another that is not above."""
         self._hellos = self.site.draw(now)
         self.federation.news = False
         if not self.site.leading:
@@ -66,7 +71,7 @@ class Outlook:
         if self.federation.alone:
             return []
         highest = max([epoch, *(hello.epoch for hello in self._hellos.values())])
-        if not busy or highest > epoch:
+        if attempt is None or highest > epoch or self._coordinator() not in attempt.places:
             self._epoch = max(self._epoch, highest)
         effects = self.federation.lead(
             now, self._party(installed, trouble), self._perhaps_leaders(installed)
@@ -117,9 +122,12 @@ class Outlook:
 
     @property
     def coordinating(self) -> bool:
-        """I am the lowest leader that I can reach."""
+        return self.site.leading and self._coordinator() == self._me
+
+    def _coordinator(self) -> Member:
+        """The lowest leader that I can reach."""
         component = self.federation.component()
-        return self.site.leading and (not component or component[0].leader == self._me)
+        return component[0].leader if component else self._me
 
     def follows(self, sender: Member, segment: tuple[Member, ...]) -> bool:
         """It leads my party; or I lead this segment, and it is the lowest leader I reach."""

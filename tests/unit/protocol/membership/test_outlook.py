@@ -6,7 +6,7 @@ from antiphon.core.ids import ConfigId, Configuration, DaemonId, Incarnation, Me
 from antiphon.core.machine import Timers
 from antiphon.protocol.membership.outlook import Outlook
 from antiphon.protocol.membership.settings import MembershipSettings
-from antiphon.wire.control import Hello
+from antiphon.wire.control import Greeting, Hello, SiteReport
 from antiphon.wire.packet import Envelope
 
 NOW = 10_000_000
@@ -24,6 +24,26 @@ def test_in_an_attempt_only_a_higher_epoch_is_told(heard: int, told: int) -> Non
     hello = Hello(config, ME.daemon, False, "", DaemonId(0), heard, (ME, OTHER), both)
     assert outlook.site.peers.hear(NOW, OTHER, hello) is True
     installed = Configuration(ConfigId(7, *ME, 1), (ME, OTHER))
-    outlook.look(NOW, installed, "", 8, busy=True)
+    attempt = Configuration(ConfigId(8, *ME, 1), (ME, OTHER))
+    outlook.look(NOW, installed, "", 8, attempt)
     (mine,) = outlook.federation.component()
+    assert mine.epoch == told
+
+
+@pytest.mark.parametrize(("life", "told"), [(1, 0), (2, 8)])
+def test_whoever_coordinates_next_and_takes_no_part_is_told(life: int, told: int) -> None:
+    """A coordinator that has restarted knows nothing of the attempt that waits for its old life,
+    and would propose something that is not above it (site seed 739)."""
+    outlook = Outlook(FAR, MembershipSettings(), Envelope(1, FAR), Timers(), SITES, ())
+    installed = Configuration(ConfigId(7, *ME, 1), (FAR,))
+    attempt = Configuration(ConfigId(8, *ME, 1), (ME, FAR))
+    lead = Member(ME.daemon, Incarnation(life))
+    outlook.look(NOW, installed, "", 8, attempt)
+    outlook.hear_leader(NOW, lead, Greeting(lead.daemon, 0, ()))
+    outlook.hear_leader(
+        NOW, lead, SiteReport(lead, 1, ConfigId(1, *lead, 1), 1, (lead,), (), (FAR,))
+    )
+    assert outlook.federation.component()[0].leader == lead
+    outlook.look(NOW + MembershipSettings().report_gap_us, installed, "", 8, attempt)
+    (mine,) = [one for one in outlook.federation.component() if one.leader == FAR]
     assert mine.epoch == told
