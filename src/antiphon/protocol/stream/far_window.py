@@ -53,7 +53,7 @@ class FarWindow:
         self._stamped = 0
         self._round: Round | None = None
         self._was_full = False
-        """In this round: its rate is that of the ways, not that of the clients."""
+        """When this round began: its rate is that of the ways, not that of the clients."""
 
         self._was_held_up = False
         """In this round, by the window or by the pace."""
@@ -79,12 +79,14 @@ class FarWindow:
             self._round = None  # the next begins with what the new window lets through
         elif self._round is None and stamped > max(self._stamped, stable):
             self._round = Round(now, stamped, stable)
-            self._was_full = self._was_held_up = False
+            self._was_full = waiting and self._is_full(stamped - stable)
+            self._was_held_up = False
         self._stamped = stamped
         if waiting:
-            is_full = NEARLY * (stamped - stable) >= (NEARLY - 1) * self.bytes
-            self._was_full |= is_full
-            self._was_held_up |= is_full or self._pace_bytes > 0
+            self._was_held_up |= self._pace_bytes > 0 or self._is_full(stamped - stable)
+
+    def _is_full(self, unstable: int) -> bool:
+        return NEARLY * unstable >= (NEARLY - 1) * self.bytes
 
     def _end(self, now: Instant, ended: Round, stable: int) -> None:
         took_us = max(1, now - ended.began)
@@ -97,7 +99,9 @@ class FarWindow:
             self._rates = deque([rate] if self._was_full else [], ROUNDS_REMEMBERED)
         best = max(self._rates, default=0)
         empty_us = self._least_us + self._spare_us
-        queues = self._was_held_up and 2 * took_us > 3 * empty_us
+        # What leaves at a pace does not fill the window.
+        counts = self._was_full or self._was_held_up and self._pace_bytes > 0
+        queues = counts and 2 * took_us > 3 * empty_us
         paces = queues or was_low and self._pace_bytes > 0
         self._pace_bytes = int(PACE * best) if paces and best < PACE_BYTES_MAX else 0
         full = GAIN * best * empty_us // SECOND
@@ -111,8 +115,10 @@ class FarWindow:
         return min(self.bytes, pace * PACE_US // SECOND) if pace else self.bytes
 
     def pause_us(self, sent_bytes: int) -> Instant:
-        """After so much has left."""
-        return sent_bytes * SECOND // self._pace_bytes if self._pace_bytes else 0
+        """After so much has left; but what was alone on its way is there by then."""
+        if not self._pace_bytes:
+            return 0
+        return min(sent_bytes * SECOND // self._pace_bytes, self._least_us + self._spare_us)
 
     def _renew_least(self, now: Instant, took_us: int) -> bool:
         """Are rates from before this round out of date?"""

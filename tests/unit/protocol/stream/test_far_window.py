@@ -148,6 +148,18 @@ def test_a_large_bundle_does_not_creep_at_the_rate_of_small_changes() -> None:
         assert way.window.pause_us(1_000) <= SECOND // 100
 
 
+def test_a_round_that_began_with_little_under_way_says_nothing_of_the_ways() -> None:
+    """Nine bytes leave, and only then is the window filled (site seed 812)."""
+    window = FarWindow(SETTINGS)
+    full = SETTINGS.far_bytes_min
+    window.note(0, 9, 0, False)
+    window.note(200 * MILLISECOND, 9, 9, False)
+    window.note(300 * MILLISECOND, 18, 9, False)
+    window.note(400 * MILLISECOND, 9 + full, 9, True)
+    window.note(2 * SECOND, 9 + full, 18, True)
+    assert window.pause_us(1_000) == 0
+
+
 def test_a_load_that_the_ways_carry_is_never_held_up() -> None:
     """Though it needs more than a quarter of the window, and the way becomes longer."""
     way = Way(rate=130_000, delay_us=300 * MILLISECOND, load=100_000)
@@ -191,3 +203,4 @@ def test_whatever_happens_something_may_be_stamped_and_not_too_much(
         stable = min(stamped, stable + held)
         window.note(now, stamped, stable, held_up)
         assert least // 4 <= window.bytes <= settings.far_bytes_max
+        assert window.pause_us(1_400) <= now + settings.far_spare_us
