@@ -66,7 +66,7 @@ class RawClient:
 
     def send(self, name: str, group: str, payload: bytes) -> None:
         body = pack_body(((group,),), (0,), (0,), (payload,), sender=name)
-        self.socket.sendall(pack_multicast(Service.AGREED, 1, body, False))
+        self.socket.sendall(pack_multicast(Service.AGREED, 1, [body], False))
 
     def read(self) -> Read | None:
         """The next frame; None at the end."""

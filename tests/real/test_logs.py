@@ -244,7 +244,7 @@ def test_a_store_that_cannot_be_is_a_finding(tmp_path: Path) -> None:
 def test_a_body_that_is_keyed_but_weak_is_refused_by_the_daemon(cluster: LocalCluster) -> None:
     with blocking.connect(cluster.addresses[0], name="raw") as session:
         body = pack_body((("kept.a",),), (0,), (0,), (b"x",), "raw", False, "p", 1)
-        session._pipe.core._urgent.append(pack_multicast(Service.FIFO, 1, body, False))
+        session._pipe.core._urgent.append(pack_multicast(Service.FIFO, 1, [body], False))
         session._pipe.flush()
         refusal = session.receive(timeout=10)
         assert refusal is not None and getattr(refusal, "code", "") == "bad_key"

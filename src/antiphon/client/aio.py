@@ -204,9 +204,14 @@ class Session:
             if self._over:
                 raise disconnected(self._over)
             await self._wait_in(self._receivers)
+        return self._take()
+
+    def _take(self) -> Event:
+        """The next event, which is there."""
+        line = self._line
         event = self._core.next_event()
-        if self._line is not None and self._line.paused and not self._core.full():
-            self._line.resume()
+        if line is not None and line.paused and not self._core.full():
+            line.resume()
         return event
 
     async def receive_into(self, buffers: Writable | Sequence[Writable]) -> Event:
@@ -227,11 +232,12 @@ class Session:
 
     async def __aiter__(self) -> AsyncIterator[Event]:
         """All events, up to and with `Closed`."""
-        while self._core.events or not self._over:
-            try:
-                yield await self.receive()
-            except SessionError:
+        while True:
+            while self._core.events:  # without a coroutine for each
+                yield self._take()
+            if self._over:
                 return
+            await self._wait_in(self._receivers)
 
     # The end.
 

@@ -23,7 +23,7 @@ from antiphon.wire.body import (
     DESTINATIONS_MAX,
     GROUPS_PER_MESSAGE_MAX,
     Destination,
-    pack_body,
+    body_parts,
 )
 from antiphon.wire.client import pack_multicast
 from antiphon.wire.retained import PRODUCER_BYTES_MAX
@@ -65,15 +65,20 @@ class Outbox:
 
         self._destinations: dict[Groups, Destination] = {}
 
+        # The open bundle.
         self._service = Service.RELIABLE
         self._self_discard = False
         self._producer = ""
         self._first_key = 0
         self._table: dict[Destination, int] = {}
+        self._places: dict[Groups, int] = {}
+        """In the table, as callers name them; empty in a keyed bundle."""
+
         self._where: list[int] = []
         self._kinds: list[int] = []
         self._payloads: list[bytes] = []
-        self._open_bytes = 0
+        self._closed_bytes = 0
+        """Bytes that wait in front of the open bundle."""
 
     def __len__(self) -> int:
         """Messages that wait."""
@@ -88,20 +93,47 @@ class Outbox:
         self_discard: bool,
         key: Key | None = None,
     ) -> None:
+        size = self.size + len(payload) + MESSAGE_OVERHEAD
+        place = self._places.get(groups) if type(groups) is not list else None
+        if (
+            place is None
+            or service is not self._service
+            or self_discard is not self._self_discard
+            or size - self._closed_bytes > BUNDLE_BYTES
+            or kind not in KINDS
+            or key is not None
+        ):
+            place = self._open(groups, len(payload), service, kind, self_discard, key)
+            size = self.size + len(payload) + MESSAGE_OVERHEAD
+        self._where.append(place)
+        self._kinds.append(kind)
+        self._payloads.append(payload)
+        self.size = size
+
+    def _open(
+        self,
+        groups: Groups,
+        payload_bytes: int,
+        service: Service,
+        kind: int,
+        self_discard: bool,
+        key: Key | None,
+    ) -> int:
+        """A bundle that the message can go with, and the place of its destination there."""
         destination = self._destinations.get(groups) if type(groups) is not list else None
         if destination is None:
             destination = self._learn(groups)
         if kind not in KINDS:
             raise UsageError("bad_kind", f"{kind!r} is no kind", "use -32768 to 32767")
-        size = len(payload) + MESSAGE_OVERHEAD
         if key is not None:
             self._open_keyed(key, destination, service)
         elif self._producer:
             self._close_bundle()
+        open_bytes = self.size - self._closed_bytes + payload_bytes + MESSAGE_OVERHEAD
         if (
             service is not self._service
             or self_discard is not self._self_discard
-            or self._open_bytes + size > BUNDLE_BYTES
+            or open_bytes > BUNDLE_BYTES
             or len(self._table) >= DESTINATIONS_MAX
         ):
             producer = self._producer
@@ -114,12 +146,10 @@ class Outbox:
         place = self._table.get(destination)
         if place is None:
             place = self._table[destination] = len(self._table)
-            size += sum(len(name) * 4 + 1 for name in destination)
-        self._where.append(place)
-        self._kinds.append(kind)
-        self._payloads.append(payload)
-        self._open_bytes += size
-        self.size += size
+            self.size += sum(len(name) * 4 + 1 for name in destination)
+        if key is None and type(groups) is not list:
+            self._places[groups] = place
+        return place
 
     def _open_keyed(self, key: Key, destination: Destination, service: Service) -> None:
         """Keyed messages go together if they are of one producer, to one group, with numbers in
@@ -147,6 +177,7 @@ class Outbox:
                 return None
         request = self._closed.popleft()
         self.size -= len(request.frame)
+        self._closed_bytes -= len(request.frame)
         return request
 
     def take_over(self, other: "Outbox") -> None:
@@ -159,30 +190,31 @@ class Outbox:
     def _push(self, request: Request) -> None:
         self._closed.append(request)
         self.size += len(request.frame)
+        self._closed_bytes += len(request.frame)
 
     def _close_bundle(self) -> None:
         producer, self._producer = self._producer, ""
         if not self._payloads:
             return
         count = len(self._payloads)
-        body = pack_body(
+        body = body_parts(
             tuple(self._table),
-            tuple(self._where),
-            tuple(self._kinds),
-            tuple(self._payloads),
+            self._where,
+            self._kinds,
+            self._payloads,
             self._sender,
             False,
             producer,
             self._first_key if producer else 0,
         )
         frame = pack_multicast(self._service, count, body, self._self_discard)
+        self.size = self._closed_bytes
         self._push(Request(frame, count, self._service, self._self_discard))
         self._table = {}
+        self._places = {}
         self._where = []
         self._kinds = []
         self._payloads = []
-        self.size -= self._open_bytes
-        self._open_bytes = 0
 
     def _learn(self, groups: Groups) -> Destination:
         destination = (groups,) if isinstance(groups, str) else tuple(groups)

@@ -64,8 +64,9 @@ PENDING_BYTES_HIGH = 1024 * 1024
 PENDING_BYTES_LOW = 256 * 1024
 """Below this it may go on."""
 
-SEND_BYTES = 256 * 1024
-"""Handed to the transport at a time: what was handed over cannot be held back any more."""
+SEND_BYTES = 24 * 1024
+"""Small requests are handed to the transport together, up to this; a full bundle goes alone, for a
+copy of it costs more than a call. What was handed over cannot be held back any more."""
 
 EVENTS_MAX = 20_000
 EVENT_BYTES_MAX = 16 * 1024 * 1024
@@ -332,8 +333,11 @@ class ClientSession:
             self._records.hand(told, body, self.joined)
         if self._leaving:
             return
-        lengths = body.lengths
-        self._waiting_bytes += sum([lengths[at] for at in told.chosen] if told.chosen else lengths)
+        if told.chosen:
+            lengths = body.lengths
+            self._waiting_bytes += sum([lengths[at] for at in told.chosen])
+        else:
+            self._waiting_bytes += body.payload_bytes
         waiting = self.events if self.crossing is None else self.crossing.held
         waiting.extend(messages(told, body, self.joined))
 

@@ -16,6 +16,8 @@ A head is read once and remembered: bundles of one sender repeat it. Daemons rea
 than they must: payloads are cut out for whoever asks for them.
 """
 
+from collections.abc import Sequence
+from functools import lru_cache
 from struct import Struct, error
 from typing import NamedTuple
 
@@ -58,7 +60,8 @@ class Head(NamedTuple):
 
 
 class Body:
-    """A bundle's body, opened; its payloads are still where they were."""
+    """A bundle's body, opened; what it says of single messages is still where it was, and read
+    by who asks for it."""
 
     __slots__ = (
         "sender",
@@ -66,9 +69,10 @@ class Body:
         "big_endian",
         "producer",
         "key",
+        "count",
         "destinations",
-        "kinds",
-        "lengths",
+        "longest",
+        "_lengths",
         "_raw",
         "_start",
     )
@@ -77,29 +81,49 @@ class Body:
         self,
         head: Head,
         destinations: tuple[int, ...],
-        kinds: tuple[int, ...],
+        count: int,
         lengths: tuple[int, ...],
         raw: bytes,
         start: int,
         key: int = 0,
     ) -> None:
+        """Of `lengths` there is one only, if all are the same."""
         self.sender, self.table, self.big_endian, self.producer = head
         self.key = key
+        self.count = count
         self.destinations = destinations
-        self.kinds = kinds
-        self.lengths = lengths
+        self.longest = max(lengths)
+        self._lengths = lengths
         self._raw = raw
         self._start = start
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        lengths = self._lengths
+        return lengths if len(lengths) == self.count else lengths * self.count
+
+    @property
+    def kinds(self) -> tuple[int, ...]:
+        raw, count, at = self._raw, self.count, self._start - 2 * self.count
+        if raw.count(0, at, self._start) == 2 * count:
+            return (0,) * count
+        return Struct(f">{count}h").unpack_from(raw, at)
+
+    @property
+    def payload_bytes(self) -> int:
+        return len(self._raw) - self._start
 
     @property
     def payloads(self) -> tuple[bytes, ...]:
         """All of them, each a copy."""
         raw, at = self._raw, self._start
-        return tuple([raw[at : (at := at + length)] for length in self.lengths])
+        if len(self._lengths) < self.count:
+            return _alike(self._lengths[0], self.count).unpack_from(raw, at)
+        return tuple([raw[at : (at := at + length)] for length in self._lengths])
 
     def cut(self, first: int, end: int) -> bytes:
         """Lengths, kinds and payloads of the messages from index `first` to before `end`."""
-        raw, count = self._raw, len(self.lengths)
+        raw, count = self._raw, self.count
         lengths_at, kinds_at = self._start - 6 * count, self._start - 2 * count
         if first == 0 and end == count:
             return raw[lengths_at:]
@@ -148,15 +172,31 @@ def pack_head(sender: str, table: Table, big_endian: bool = False, producer: str
 
 def pack_body(
     table: Table,
-    destinations: tuple[int, ...],
-    kinds: tuple[int, ...],
-    payloads: tuple[bytes, ...],
+    destinations: Sequence[int],
+    kinds: Sequence[int],
+    payloads: Sequence[bytes],
     sender: str = "",
     big_endian: bool = False,
     producer: str = "",
     key: int = 0,
 ) -> bytes:
     """`sender` must be the name of the session that submits it, else it is refused."""
+    return b"".join(
+        body_parts(table, destinations, kinds, payloads, sender, big_endian, producer, key)
+    )
+
+
+def body_parts(
+    table: Table,
+    destinations: Sequence[int],
+    kinds: Sequence[int],
+    payloads: Sequence[bytes],
+    sender: str,
+    big_endian: bool,
+    producer: str,
+    key: int,
+) -> list[bytes]:
+    """A body that is not yet joined: whoever puts more around it copies payloads only once."""
     head = pack_head(sender, table, big_endian, producer)
     count = len(payloads)
     parts = [U32.pack(len(head)), head]
@@ -164,8 +204,14 @@ def pack_body(
         parts.append(U64.pack(key))
     if len(table) > 1:
         parts.append(Struct(f">{count}H").pack(*destinations))
-    parts.append(Struct(f">{count}I{count}h").pack(*map(len, payloads), *kinds))
-    return b"".join(parts + list(payloads))
+    lengths = set(map(len, payloads))
+    if len(lengths) == 1:
+        parts.append(U32.pack(lengths.pop()) * count)
+    else:
+        parts.append(Struct(f">{count}I").pack(*map(len, payloads)))
+    parts.append(Struct(f">{count}h").pack(*kinds) if any(kinds) else bytes(2 * count))
+    parts += payloads
+    return parts
 
 
 _heads: dict[bytes, Head] = {}
@@ -248,16 +294,22 @@ def read_body(body: bytes, count: int) -> Body:
         if len(head.table) > 1:
             destinations = Struct(f">{count}H").unpack_from(body, at)
             at += 2 * count
-        numbers = Struct(f">{count}I{count}h").unpack_from(body, at)
+            if max(destinations) >= len(head.table):
+                raise DecodeError("bad_field", "body: a destination that the table does not have")
+        first = body[at : at + 4]
+        alike = body[at : at + 4 * count] == first * count
+        lengths: tuple[int, ...] = (U32 if alike else Struct(f">{count}I")).unpack_from(body, at)
         at += 6 * count
     except error as fault:
         raise DecodeError("malformed", f"body: {fault}") from None
-    if max(destinations) >= len(head.table):
-        raise DecodeError("bad_field", "body: a destination that the table does not have")
-    lengths, kinds = numbers[:count], numbers[count:]
-    if sum(lengths) != len(body) - at:
+    if (lengths[0] * count if alike else sum(lengths)) != len(body) - at:
         raise DecodeError("wrong_size", "body")
-    return Body(head, destinations, kinds, lengths, body, at, key)
+    return Body(head, destinations, count, lengths, body, at, key)
+
+
+@lru_cache(maxsize=64)
+def _alike(length: int, count: int) -> Struct:
+    return Struct(f"{length}s" * count)
 
 
 assert GROUP_NAME_BYTES_MAX < 256, "a group name's length is one byte"

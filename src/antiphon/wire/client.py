@@ -198,9 +198,11 @@ class MulticastFrame(msgspec.Struct, gc=False):
     self_discard: bool
 
 
-def pack_multicast(service: Service, count: int, body: bytes, self_discard: bool) -> bytes:
+def pack_multicast(service: Service, count: int, body: list[bytes], self_discard: bool) -> bytes:
+    """The body in parts, as `body_parts` makes them."""
     head = MULTICAST_HEAD.pack(ClientTag.MULTICAST, service, self_discard, count)
-    return LENGTH.pack(len(head) + len(body)) + head + body
+    size = len(head) + sum(map(len, body))
+    return b"".join([LENGTH.pack(size), head, *body])
 
 
 def pack_deliver(message: Message) -> bytes:

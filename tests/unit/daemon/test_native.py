@@ -48,7 +48,7 @@ STREAM = (
     MAGIC
     + pack_frame(HELLO)
     + pack_frame(JoinFrame("g"))
-    + pack_multicast(Service.SAFE, 2, b"body", True)
+    + pack_multicast(Service.SAFE, 2, [b"body"], True)
     + pack_frame(Goodbye())
 )
 FRAMES = [HELLO, JoinFrame("g"), MulticastFrame(Service.SAFE, 2, b"body", True), Goodbye()]

@@ -76,7 +76,7 @@ def test_a_delivery_keeps_its_body_and_what_was_chosen(chosen: tuple[int, ...]) 
 
 
 def test_a_multicast_keeps_its_body() -> None:
-    frame = read_frame(cut(pack_multicast(Service.CAUSAL, 3, b"body", True)))
+    frame = read_frame(cut(pack_multicast(Service.CAUSAL, 3, [b"bo", b"dy"], True)))
     assert frame == MulticastFrame(Service.CAUSAL, 3, b"body", True)
 
 

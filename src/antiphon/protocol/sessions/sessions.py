@@ -225,7 +225,7 @@ class Sessions:
                 f"keyed as {body.producer!r:.120}, with service {multicast.service.name.lower()}",
                 f"use agreed or safe, and a producer of 1 to {PRODUCER_BYTES_MAX} printable bytes",
             )
-        if max(body.lengths) > MESSAGE_BYTES_MAX or len(multicast.body) > BUNDLE_BYTES_MAX:
+        if body.longest > MESSAGE_BYTES_MAX or len(multicast.body) > BUNDLE_BYTES_MAX:
             return self._refuse(
                 now,
                 number,
