@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from antiphon.client.buffers import Writable, fill
-from antiphon.client.errors import SessionError, Unsent, disconnected
+from antiphon.client.errors import Unsent, disconnected
 from antiphon.client.events import Event, View
 from antiphon.client.greeting import Found, greet_again, greet_any
 from antiphon.client.line import Line

@@ -23,9 +23,13 @@ def fragment_bytes(packet_bytes: int) -> int:
     return max(64, packet_bytes - DATA_OVERHEAD)
 
 
+Source = tuple[DaemonId, int]
+"""A holder, and a segment whose stream it is asked for."""
+
+
 class Pull:
-    """One attempt's wants. One request is outstanding per holder: answers to repeated
-    requests would multiply."""
+    """One attempt's wants. Of each source one request is outstanding, but for repeats by the
+    timer: these must not multiply what is answered."""
 
     def __init__(
         self, attempt: ConfigId, base: ConfigId, plan: Plan, spread: int, far_us: int
@@ -40,26 +44,28 @@ class Pull:
         self._far_us = far_us
         self._parts: dict[Place, dict[int, bytes]] = {}
         self._bytes: dict[Place, int] = {}
-        self._answers: dict[DaemonId, int] = {}
+        self._new: dict[Source, int] = {}
+        """Fragments since the last request that I did not have."""
+
         self._asked: dict[DaemonId, Instant] = {}
 
-    def requests(
-        self, now: Instant, envelope: Envelope, only: DaemonId | None = None
-    ) -> list[Send]:
-        """Ask each holder, or one of them, for what is still missing."""
-        wanted: dict[tuple[DaemonId, int], RangeSet] = {}
+    def requests(self, now: Instant, envelope: Envelope, only: Source | None = None) -> list[Send]:
+        """Ask each source, or one of them, for what is still missing."""
+        wanted: dict[Source, RangeSet] = {}
         for segment, missing in self.missing.items():
+            if only is not None and segment != only[1]:
+                continue
             for sequence in missing:
-                holder = self.plan.holder(segment, sequence, self._spread)
-                if holder == only or (only is None and self._may_ask(now, holder)):
-                    wanted.setdefault((holder, segment), RangeSet()).add(sequence)
+                source = (self.plan.holder(segment, sequence, self._spread), segment)
+                if source == only or (only is None and self._may_ask(now, source[0])):
+                    wanted.setdefault(source, RangeSet()).add(sequence)
         sends = []
-        for (holder, segment), sequences in sorted(wanted.items(), key=_holder_and_segment):
+        for (holder, segment), sequences in sorted(wanted.items(), key=_source):
             runs = tuple(sequences.runs())[:RUNS_PER_REQUEST]
             index = self._first_missing_part((segment, runs[0][0]))
             request = RecoveryRequest(self.attempt, self._base, segment, index, runs)
             sends.append(Send(holder, pack_control(envelope, request)))
-            self._answers[holder] = 0
+            self._new[holder, segment] = 0
             self._asked[holder] = now
         return sends
 
@@ -75,7 +81,7 @@ class Pull:
             index += 1
         return index
 
-    def take(self, data: RecoveryData) -> Bundle | None:
+    def take(self, holder: DaemonId, data: RecoveryData) -> Bundle | None:
         """The bundle, if this fragment completes one that I miss."""
         sequence = data.order[0]
         missing = self.missing.get(data.segment)
@@ -85,6 +91,8 @@ class Pull:
         parts = self._parts.setdefault(place, {})
         if data.index in parts:
             return None
+        source = (holder, data.segment)
+        self._new[source] = self._new.get(source, 0) + 1
         parts[data.index] = data.data
         self._bytes[place] = self._bytes.get(place, 0) + len(data.data)
         if len(parts) < data.fragments and self._bytes[place] <= BUNDLE_BYTES_MAX:
@@ -110,13 +118,12 @@ class Pull:
             data.reach,
         )
 
-    def answered(self, holder: DaemonId, fragments_max: int) -> bool:
-        """Count an answer; True when the holder has sent all that one request gives."""
-        self._answers[holder] = self._answers.get(holder, 0) + 1
-        return self._answers[holder] % fragments_max == 0
+    def answered(self, source: Source, fragments_max: int) -> bool:
+        """It has sent all that one request gives. What came twice does not count."""
+        return self._new.get(source, 0) >= fragments_max
 
 
-def _holder_and_segment(entry: tuple[tuple[DaemonId, int], RangeSet]) -> tuple[DaemonId, int]:
+def _source(entry: tuple[Source, RangeSet]) -> Source:
     return entry[0]
 
 

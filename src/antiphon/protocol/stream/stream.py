@@ -299,15 +299,16 @@ class Stream:
         pull = self._pull
         if pull is None or self._ring is None or data.config != pull.attempt:
             return self._drop(now, sender, "other_configuration")
-        bundle = pull.take(data)
+        bundle = pull.take(sender.daemon, data)
         if bundle is not None:
             self._ring.delivery.add(bundle)
             if not pull.missing:
                 self._timers.clear(PULL)
                 return self._finish_recovery()
         effects: list[Word] = [Progress(pull.attempt)]
-        if pull.missing and pull.answered(sender.daemon, self._settings.pull_fragments):
-            effects += pull.requests(now, self._envelope, sender.daemon)
+        source = (sender.daemon, data.segment)
+        if pull.missing and pull.answered(source, self._settings.pull_fragments):
+            effects += pull.requests(now, self._envelope, source)
         return effects
 
     def _finish_recovery(self) -> list[Word]:

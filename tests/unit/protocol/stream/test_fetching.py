@@ -1,11 +1,17 @@
 """From whom bundles are fetched when a configuration of several segments ends (SP-127)."""
 
+import pytest
+
+from antiphon.core.bundle import Bundle
 from antiphon.core.effects import Holdings, Part, Recover, Send, StreamHoldings
 from antiphon.core.ids import ConfigId, Configuration, DaemonId, Incarnation, Member
+from antiphon.core.ranges import RangeSet
+from antiphon.core.service import Service
 from antiphon.protocol.stream.delivery import Delivery
-from antiphon.protocol.stream.pull import Pull
+from antiphon.protocol.stream.pull import Pull, answer
 from antiphon.protocol.stream.recovery import Plan
-from antiphon.wire.packet import Envelope
+from antiphon.wire.control import RecoveryData, RecoveryRequest, read_control
+from antiphon.wire.packet import TAG_AT, Envelope
 
 FAR_US = 250_000
 
@@ -109,3 +115,37 @@ def test_who_is_far_is_not_asked_again_before_its_answer_can_be_here() -> None:
     assert {10, 30} <= set(asked(0))
     assert set(asked(FAR_US - 1)) <= {20, 21}
     assert {10, 30} <= set(asked(FAR_US))
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_answers_do_not_multiply(copies: int) -> None:
+    """Two streams of one holder, more than it gives at once, in a network that may double all
+    packets (site seed 1435)."""
+    streams, each, at_once = 2, 60, 4
+    plan = Plan(recover(), CONFIGURATION)
+    plan.holder = lambda index, sequence, spread: DaemonId(21)  # type: ignore[method-assign]
+    pull = Pull(NEXT, OLD, plan, 0, FAR_US)
+    pull.missing = {stream: RangeSet([(1, each)]) for stream in range(streams)}
+    held = [{number: bundle(stream, number) for number in range(1, each + 1)} for stream in (0, 1)]
+    envelope, given = Envelope(1, member(20)), 0
+    while pull.missing:
+        waiting = pull.requests(0, envelope)  # by the timer
+        for request in waiting:
+            asked = read_control(request.packet[TAG_AT], request.packet)
+            assert isinstance(asked, RecoveryRequest)
+            for send in answer(envelope, DaemonId(20), asked, held[asked.segment], 100, at_once):
+                data = read_control(send.packet[TAG_AT], send.packet)
+                assert isinstance(data, RecoveryData)
+                for _ in range(copies):
+                    given += 1
+                    assert given <= 3 * copies * streams * each
+                    pull.take(DaemonId(21), data)
+                    source = (DaemonId(21), data.segment)
+                    if pull.answered(source, at_once):
+                        waiting += pull.requests(0, envelope, source)
+
+
+def bundle(stream: int, number: int) -> Bundle:
+    made = Bundle(member(10), 1, number, 1, Service.FIFO, b"x")
+    made.segment, made.sequence, made.stamp = stream, number, number
+    return made
