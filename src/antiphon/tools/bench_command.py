@@ -19,11 +19,12 @@ from antiphon.tools.bench.membership import run_membership
 from antiphon.tools.bench.order import Line, run_order
 from antiphon.tools.bench.plan import API, CLIENTS, Plan
 from antiphon.tools.bench.reception import BenchFailed
+from antiphon.tools.bench.steps import SIZES, STEPS, measure_steps
 from antiphon.tools.bench.target import Target, own_daemons, running_daemons
 from antiphon.tools.bench.traffic import Figures, Say, run_traffic
 from antiphon.tools.bench.verify import run_verify
 from antiphon.tools.bench.wan.command import wan
-from antiphon.tools.tables import figures_table
+from antiphon.tools.tables import console, figures_table, rows_table
 
 SERVICES = [service.name.lower() for service in Service]
 DAEMONS = click.option(
@@ -105,6 +106,7 @@ def bench() -> None:
       antiphon bench verify
       antiphon bench stream --rows 500000
       antiphon bench wan --only table3
+      antiphon bench steps
 
     \b
     Exit codes:
@@ -246,6 +248,21 @@ def stream(daemons: int, as_json: bool, **options: Any) -> None:
     with _outcome(as_json) as (say, show), own_daemons(daemons, extra=KEPT) as (target, _):
         with spark_session("bench stream", extra=quiet) as spark:
             show(run_stream(spark, target.addresses, plan, say))
+
+
+@bench.command()
+@click.option(
+    "--only", multiple=True, type=click.Choice([step.name for step in STEPS]), help="This step."
+)
+@click.option("--size", "sizes", multiple=True, type=click.IntRange(1, 1 << 16), default=SIZES)
+@AS_JSON
+def steps(only: tuple[str, ...], sizes: tuple[int, ...], as_json: bool) -> None:
+    """What single steps of a message's way cost, without sockets: microseconds of processor."""
+    found = list(measure_steps(only, sizes))
+    if not as_json:
+        rows = [msgspec.structs.asdict(cost) for cost in found]
+        console().print(rows_table("steps", rows))
+    click.echo(msgspec.json.encode(found).decode())
 
 
 def _run_traffic(

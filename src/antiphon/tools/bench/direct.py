@@ -56,7 +56,7 @@ class Direct:
         }
         self._now = SECOND
         self._events: deque[tuple[DaemonId, Word]] = deque()
-        self._taken = 0
+        self.taken = 0
         for daemon, node in self._nodes.items():
             self._carry_out(daemon, node.start(self._now))
         self._run_until(self._now + START_US)
@@ -73,10 +73,10 @@ class Direct:
 
     def bundle(self) -> int:
         """One bundle, from the sender's session to every receiver's."""
-        due = self._taken + len(self._nodes)
+        due = self.taken + len(self._nodes)
         request = Multicast(SENDER, Service.AGREED, self._count, self._body, False)
         self._events.append((DaemonId(1), request))
-        while self._taken < due:
+        while self.taken < due:
             self._step()
         return 1
 
@@ -105,6 +105,6 @@ class Direct:
             elif isinstance(effect, Send):
                 self._events.append((effect.to, Received(effect.packet)))
             elif isinstance(effect, Notify) and isinstance(effect.news, Message):
-                self._taken += 1
+                self.taken += 1
                 drained = Drained(effect.session, 1, len(effect.news.body))
                 self._events.append((daemon, drained))

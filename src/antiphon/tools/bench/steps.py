@@ -45,12 +45,12 @@ class Cost(msgspec.Struct, frozen=True):
     microseconds: float
 
 
-def measure(names: tuple[str, ...], sizes: tuple[int, ...]) -> Iterator[Cost]:
+def measure_steps(names: tuple[str, ...], sizes: tuple[int, ...]) -> Iterator[Cost]:
     for step in STEPS:
         if names and step.name not in names:
             continue
         for size in sizes:
-            yield Cost(step.name, step.unit, size, _cost(step.prepare(size)))
+            yield Cost(step.name, step.unit, size, round(_cost(step.prepare(size)), 3))
 
 
 def _cost(work: Work) -> float:

@@ -118,12 +118,12 @@ def test_who_is_far_is_not_asked_again_before_its_answer_can_be_here() -> None:
 
 
 @pytest.mark.parametrize("copies", [1, 2])
-def test_answers_do_not_multiply(copies: int) -> None:
+def test_answers_do_not_multiply(copies: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two streams of one holder, more than it gives at once, in a network that may double all
     packets (site seed 1435)."""
     streams, each, at_once = 2, 60, 4
     plan = Plan(recover(), CONFIGURATION)
-    plan.holder = lambda index, sequence, spread: DaemonId(21)  # type: ignore[method-assign]
+    monkeypatch.setattr(plan, "holder", lambda index, sequence, spread: DaemonId(21))
     pull = Pull(NEXT, OLD, plan, 0, FAR_US)
     pull.missing = {stream: RangeSet([(1, each)]) for stream in range(streams)}
     held = [{number: bundle(stream, number) for number in range(1, each + 1)} for stream in (0, 1)]
