@@ -18,7 +18,7 @@ from antiphon.client.errors import SessionError, Unsent, disconnected
 from antiphon.client.events import Event, View
 from antiphon.client.log import BlockingLog
 from antiphon.client.options import ORDER, TIMEOUT_S, Options, check_options, check_profile
-from antiphon.client.outbox import BUNDLE_BYTES, Groups, Payload
+from antiphon.client.outbox import Groups, Payload
 from antiphon.client.outbox import Key as SendKey
 from antiphon.client.outcomes import QUERY, Key, Outcome
 from antiphon.client.pipe import FOREVER, Pipe
@@ -170,7 +170,7 @@ class Session:
             now = None if key is None else (key[0], key[1] + count)
             self._push(groups, payload, service, kind, self_discard, now)
             count += 1
-            if self._pipe.core.outbox.size >= BUNDLE_BYTES:
+            if self._pipe.core.outbox.size >= self._pipe.core.outbox.bundle_bytes:
                 self._send()
 
     def _push(

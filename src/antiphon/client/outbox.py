@@ -25,10 +25,9 @@ from antiphon.wire.body import (
     Destination,
     body_parts,
 )
-from antiphon.wire.client import pack_multicast
+from antiphon.wire.client import BUNDLE_BYTES, pack_multicast
 from antiphon.wire.retained import PRODUCER_BYTES_MAX
 
-BUNDLE_BYTES = 32 * 1024
 MESSAGE_OVERHEAD = 8
 """Length, kind and destination of one message; so their number is bounded too."""
 
@@ -59,6 +58,7 @@ class Request(msgspec.Struct, gc=False):
 class Outbox:
     def __init__(self, sender: str) -> None:
         self._sender = sender
+        self.bundle_bytes = BUNDLE_BYTES
         self._closed: deque[Request] = deque()
         self.size = 0
         """Bytes that wait."""
@@ -99,7 +99,7 @@ class Outbox:
             place is None
             or service is not self._service
             or self_discard is not self._self_discard
-            or size - self._closed_bytes > BUNDLE_BYTES
+            or size - self._closed_bytes > self.bundle_bytes
             or kind not in KINDS
             or key is not None
         ):
@@ -133,7 +133,7 @@ class Outbox:
         if (
             service is not self._service
             or self_discard is not self._self_discard
-            or open_bytes > BUNDLE_BYTES
+            or open_bytes > self.bundle_bytes
             or len(self._table) >= DESTINATIONS_MAX
         ):
             producer = self._producer

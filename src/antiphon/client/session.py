@@ -319,6 +319,7 @@ class ClientSession:
         if not CLIENT_VERSION_OLDEST <= welcome.version <= CLIENT_VERSION:
             raise DecodeError("client_version", f"the daemon chose version {welcome.version}")
         self.welcome = welcome
+        self.outbox.bundle_bytes = welcome.bundle_bytes
         if self._sink is not None:
             assert self._clock is not None, "records need a clock"
             self._records = ClientRecords(self._sink, self._clock, self.id, self.private_group)

@@ -221,7 +221,7 @@ class Clients:
             self._unwritten[connection.fileno()] = connection
             return
         counted = not isinstance(news, Flow | Closed)
-        connection.queue(dialect.tell(news), counted)
+        connection.queue((dialect.tell(news),), counted)
         self._unwritten[connection.fileno()] = connection
         if isinstance(news, Flow):
             connection.reading = news.open and self.letting_in
@@ -239,7 +239,7 @@ class Clients:
                 self._lose(connection, str(gone))
 
     def _put(self, connection: Connection, data: bytes) -> None:
-        connection.queue(data)
+        connection.queue((data,))
         self._unwritten[connection.fileno()] = connection
 
     def _put_end(self, connection: Connection, reason: str) -> None:

@@ -3,6 +3,7 @@
 import socket
 import ssl
 from collections import deque
+from itertools import accumulate, islice
 from typing import Any
 
 from antiphon.daemon.dialect import Dialect
@@ -13,7 +14,12 @@ REQUESTS_MANY = 64
 """A client that asks many things in few bytes is read in small portions: each request costs
 the daemon the same, and others want their turn."""
 
-WRITE_BYTES = 262_144
+PIECES_MAX = 64
+"""Handed to the system in one call."""
+
+TLS_WRITE_BYTES = 262_144
+"""Put together for one call where it has to be."""
+
 SEND_BUFFER_BYTES = 1 << 20
 NEW, TLS_HANDSHAKE, OPEN, CLOSING = "new", "handshake", "open", "closing"
 TLS_RECORD = 0x16
@@ -63,7 +69,7 @@ class Connection:
         self.since = now
         self.reading = True
         self._read_bytes = READ_BYTES
-        self._waiting: deque[bytes] = deque()
+        self._waiting: deque[bytes | memoryview] = deque()
         self._waiting_bytes = 0
         self._marks: deque[tuple[int, int]] = deque()
         """(end in the stream, bytes of messages) of each news that has not gone."""
@@ -149,12 +155,13 @@ class Connection:
 
     # Out.
 
-    def queue(self, data: bytes, is_news: bool = False, size: int = 0) -> None:
+    def queue(self, pieces: tuple[bytes, ...], is_news: bool = False, size: int = 0) -> None:
         """News without bytes are gone with what was queued before them."""
-        if data:
-            self._waiting.append(data)
-        self._waiting_bytes += len(data)
-        self._queued += len(data)
+        for piece in pieces:
+            if piece:
+                self._waiting.append(piece)
+                self._waiting_bytes += len(piece)
+                self._queued += len(piece)
         if is_news:
             self._marks.append((self._queued, size))
 
@@ -169,33 +176,35 @@ class Connection:
     def write(self) -> tuple[int, int]:
         """Send what the system takes; how many news went with it, and their bytes."""
         while self._waiting:
-            data = self._next()
             try:
-                sent = self.socket.send(data)
+                sent = self._send(list(islice(self._waiting, PIECES_MAX)))
             except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
-                self._waiting.appendleft(data)
                 break
             except OSError as error:
                 raise Gone(_reason(error)) from None
-            self._written += sent
-            self._waiting_bytes -= sent
-            if sent < len(data):
-                self._waiting.appendleft(data[sent:])
+            if not self._forget(sent):
                 break
         return self._gone_by()
 
-    def _next(self) -> bytes:
-        """The next piece: small ones together, for each call costs more than a copy."""
-        first = self._waiting.popleft()
-        if not self._waiting or len(first) >= WRITE_BYTES:
-            return first
-        pieces = [first]
-        size = len(first)
-        while self._waiting and size + len(self._waiting[0]) <= WRITE_BYTES:
-            piece = self._waiting.popleft()
-            pieces.append(piece)
-            size += len(piece)
-        return b"".join(pieces)
+    def _send(self, pieces: list[bytes | memoryview]) -> int:
+        if not isinstance(self.socket, ssl.SSLSocket):
+            return self.socket.sendmsg(pieces)
+        sizes = accumulate(map(len, pieces))
+        fit = sum(size <= TLS_WRITE_BYTES for size in sizes)
+        return self.socket.send(b"".join(pieces[: max(1, fit)]))
+
+    def _forget(self, sent: int) -> bool:
+        """So much has gone; False if that ended within a piece, for the system was full."""
+        self._written += sent
+        self._waiting_bytes -= sent
+        waiting = self._waiting
+        while sent:
+            first = waiting.popleft()
+            if len(first) > sent:
+                waiting.appendleft(memoryview(first)[sent:])
+                return False
+            sent -= len(first)
+        return True
 
     def _gone_by(self) -> tuple[int, int]:
         marks, written = self._marks, self._written

@@ -61,6 +61,11 @@ class Datagrams:
         self.segmentation = offload and _can_segment(self._socket)
         self.coalescing = offload and all([_can_coalesce(one) for one in self._sockets])
 
+    @property
+    def buffer_bytes(self) -> int:
+        """What waits for us at most, by the system's count."""
+        return min(one.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) for one in self._sockets)
+
     def files(self) -> list[int]:
         return [one.fileno() for one in self._sockets]
 

@@ -57,8 +57,8 @@ class Dialect(Protocol):
     def welcome(self, session: SessionId, who: str) -> bytes:
         """The greeting was accepted; requests are this session's from now on."""
 
-    def message(self, message: Message) -> bytes:
-        """What the client is told in most cases. Empty if it can not be told."""
+    def message(self, message: Message) -> tuple[bytes, ...]:
+        """What the client is told in most cases, in pieces. Empty if it can not be told."""
 
     def tell(self, news: News) -> bytes:
         """What it is told else. Empty if this protocol has no word for it."""

@@ -23,6 +23,7 @@ from antiphon.core.errors import AntiphonError, DecodeError, UsageError
 from antiphon.core.ids import SessionId
 from antiphon.daemon.dialect import Greeting, Heard, News, Request, Say
 from antiphon.wire.client import (
+    BUNDLE_BYTES,
     CLIENT_VERSION,
     CLIENT_VERSION_OLDEST,
     FRAME_BYTES_MAX,
@@ -47,14 +48,23 @@ from antiphon.wire.client import (
     Welcome,
     pack_deliver,
     pack_frame,
+    pack_welcome,
     read_frame,
 )
 from antiphon.wire.ring import MESSAGE_BYTES_MAX
 
 EVIDENCE_MAX = 4096
+PACKET_MARGIN = 1024
+"""For what a packet has around a bundle, and a bundle around its messages."""
+
 
 Answerer = Callable[[str, Query], Any]
 """(who asks, what) -> the answer; ValueError if there is none."""
+
+
+def bundle_bytes_for(packet_bytes: int) -> int:
+    """A bundle that fills a packet, if packets are long; else packets have parts of one."""
+    return max(BUNDLE_BYTES, packet_bytes - PACKET_MARGIN)
 
 
 class Native:
@@ -63,6 +73,7 @@ class Native:
     def __init__(self, daemon: str, answer: Answerer) -> None:
         self.daemon = daemon
         self.answer = answer
+        self.bundle_bytes = BUNDLE_BYTES
         self.named: Callable[[str], str] = str
         """Puts the names of daemons in place of their ids."""
 
@@ -123,9 +134,12 @@ class NativeDialect:
         self._session = session.number
         self._who = who
         self._reader.frames.limit = FRAME_BYTES_MAX
-        return pack_frame(Welcome(self._version, session, self._native.daemon, MESSAGE_BYTES_MAX))
+        native = self._native
+        return pack_welcome(
+            Welcome(self._version, session, native.daemon, MESSAGE_BYTES_MAX, native.bundle_bytes)
+        )
 
-    def message(self, message: Message) -> bytes:
+    def message(self, message: Message) -> tuple[bytes, ...]:
         return pack_deliver(message)
 
     def tell(self, news: News) -> bytes:

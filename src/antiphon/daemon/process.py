@@ -38,7 +38,9 @@ from antiphon.daemon.listeners import (
 )
 from antiphon.daemon.log import Log
 from antiphon.daemon.logs import Logs
+from antiphon.daemon.memory import keep_freed_memory
 from antiphon.daemon.multicast import Reach
+from antiphon.daemon.native import bundle_bytes_for
 from antiphon.daemon.queries import Queries
 from antiphon.daemon.secure.keyfile import read_keys
 from antiphon.daemon.secure.plain import Plain
@@ -90,7 +92,7 @@ class Daemon:
         entry, config = self.entry, self.config
         datagrams = _open_datagrams(entry, config)
         store = _open_store(config, entry.name)
-        settings = self._node_settings(config)
+        settings = self._node_settings(config).within(datagrams.buffer_bytes)
         found = [] if store is None else list(store.found(settings.level == Level.ALL))
         node = Node(self.me, settings, Random(secrets.randbits(64)), stored=found)
         driver = Driver(
@@ -104,6 +106,7 @@ class Daemon:
         if config.network.multicast is not None:
             driver.reach = Reach(config.cluster_hash(), self.me)
         driver.clients.native.named = self.queries.named
+        driver.clients.native.bundle_bytes = bundle_bytes_for(settings.stream.packet_bytes)
         self.queries.driver = driver
         self.queries.logs = Logs(node, store)
         self.queries.stop = self.stop
@@ -183,6 +186,7 @@ class Daemon:
         signal.signal(signal.SIGHUP, lambda *_: self._want_reload())
         self.driver.watch(wake.fileno())
         _raise_file_limit()
+        keep_freed_memory()
         self.log.info(
             "start",
             f"daemon {self.entry.name} of cluster {self.config.cluster.name}",

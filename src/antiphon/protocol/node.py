@@ -142,6 +142,7 @@ class Node:
         self._read = read
         self.cluster = settings.cluster
         self.pause_us = settings.pause_us
+        self._packet_bytes = settings.stream.packet_bytes
         self._daemons = _set_of(settings.daemons)
         envelope = Envelope(settings.cluster, me)
         self._envelope = envelope
@@ -187,7 +188,7 @@ class Node:
         if sites:
             self.membership.reload(settings.sites, settings.weights)
         if sites and edges:
-            self.links.reload(self._edges(settings))
+            self.links.reload(self._edges(settings.with_packets(self._packet_bytes)))
 
     def _edges(self, settings: NodeSettings) -> Edges:
         return Edges(self.me.daemon, settings.sites, settings.edges, settings.hop)

@@ -73,13 +73,36 @@ class NodeSettings:
         return replace(
             self,
             stream=replace(self.stream, packet_bytes=self.stream.packet_bytes - overhead),
-            hop=_smaller(self.hop, overhead),
-            edges=tuple(replace(edge, hop=_smaller(edge.hop, overhead)) for edge in self.edges),
+            hop=_sized(self.hop, self.hop.packet_bytes - overhead),
+            edges=tuple(
+                replace(edge, hop=_sized(edge.hop, edge.hop.packet_bytes - overhead))
+                for edge in self.edges
+            ),
         )
 
+    def with_packets(self, packet_bytes: int) -> "NodeSettings":
+        """Packets of this length everywhere: what a ring sends its links must carry."""
+        return replace(
+            self,
+            stream=replace(self.stream, packet_bytes=packet_bytes),
+            hop=_sized(self.hop, packet_bytes),
+            edges=tuple(replace(edge, hop=_sized(edge.hop, packet_bytes)) for edge in self.edges),
+        )
 
-def _smaller(hop: HopSettings, overhead: int) -> HopSettings:
-    return replace(hop, packet_bytes=hop.packet_bytes - overhead)
+    def within(self, buffer_bytes: int) -> "NodeSettings":
+        """A rotation of the ring fits a receive buffer, or packets are lost there. The system
+        counts up to twice their bytes."""
+        fits = max(4, buffer_bytes // (2 * self.stream.packet_bytes))
+        ring = min(self.stream.ring_packets_max, fits)
+        member = min(self.stream.member_packets_max, max(2, fits // 2))
+        stream = replace(self.stream, ring_packets_max=ring, member_packets_max=member)
+        return replace(self, stream=stream)
+
+
+def _sized(hop: HopSettings, packet_bytes: int) -> HopSettings:
+    """One packet may always leave at once."""
+    burst_bytes = max(hop.burst_bytes, packet_bytes)
+    return replace(hop, packet_bytes=packet_bytes, burst_bytes=burst_bytes)
 
 
 LAN = NodeSettings()

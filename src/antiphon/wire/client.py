@@ -23,9 +23,12 @@ from antiphon.core.trace import Cause
 from antiphon.wire.ring import BUNDLE_BYTES_MAX
 
 MAGIC = b"APHN"
-CLIENT_VERSION = 1
+CLIENT_VERSION = 2
 CLIENT_VERSION_OLDEST = 1
 """A daemon speaks its own version and the one before it."""
+
+BUNDLE_BYTES_VERSION = 2
+"""From this on a daemon tells how large bundles should be."""
 
 LENGTH = Struct(">I")
 MULTICAST_HEAD = Struct(">BBBH")  # tag, service, flags, count
@@ -35,6 +38,9 @@ SELF_DISCARD = 1
 TRANSITIONAL = 1
 
 FRAME_BYTES_MAX = BUNDLE_BYTES_MAX + 1024
+BUNDLE_BYTES = 32 * 1024
+"""So large a client makes its bundles, unless it is told otherwise."""
+
 HELLO_BYTES_MAX = 4096
 """Of a client that has not been let in."""
 
@@ -114,6 +120,8 @@ class Welcome(Frame):
     """Its name in the configuration."""
 
     message_bytes_max: Counter
+    bundle_bytes: Annotated[int, msgspec.Meta(ge=1024, le=BUNDLE_BYTES_MAX)] = BUNDLE_BYTES
+    """Messages are put together up to this: it suits the daemon's packets."""
 
 
 class Refuse(Frame):
@@ -191,6 +199,14 @@ def pack_frame(frame: Frame) -> bytes:
     return LENGTH.pack(1 + len(body)) + bytes([_TAGS[type(frame)]]) + body
 
 
+def pack_welcome(welcome: Welcome) -> bytes:
+    """An older client knows fewer fields."""
+    if welcome.version >= BUNDLE_BYTES_VERSION:
+        return pack_frame(welcome)
+    body = _encode(msgspec.structs.astuple(welcome)[:-1])
+    return LENGTH.pack(1 + len(body)) + bytes([ClientTag.WELCOME]) + body
+
+
 class MulticastFrame(msgspec.Struct, gc=False):
     service: Service
     count: int
@@ -205,7 +221,8 @@ def pack_multicast(service: Service, count: int, body: list[bytes], self_discard
     return b"".join([LENGTH.pack(size), head, *body])
 
 
-def pack_deliver(message: Message) -> bytes:
+def pack_deliver(message: Message) -> tuple[bytes, bytes]:
+    """What comes before the body, and the body: it may go to many, and is not copied."""
     chosen = message.chosen
     head = DELIVER_HEAD.pack(
         ClientTag.DELIVER,
@@ -218,10 +235,10 @@ def pack_deliver(message: Message) -> bytes:
     )
     if chosen:
         head += Struct(f">{len(chosen)}H").pack(*chosen)
-    return LENGTH.pack(len(head) + len(message.body)) + head + message.body
+    return LENGTH.pack(len(head) + len(message.body)) + head, message.body
 
 
-def read_frame(frame: bytes) -> Frame | MulticastFrame | Message:
+def read_frame(frame: bytes | memoryview) -> Frame | MulticastFrame | Message:
     """One frame without its length."""
     if not frame:
         raise DecodeError("too_short", "an empty frame")
@@ -231,7 +248,7 @@ def read_frame(frame: bytes) -> Frame | MulticastFrame | Message:
             return _read_deliver(frame)
         if tag == ClientTag.MULTICAST:
             _, service, flags, count = MULTICAST_HEAD.unpack_from(frame)
-            body = frame[MULTICAST_HEAD.size :]
+            body = bytes(frame[MULTICAST_HEAD.size :])
             return MulticastFrame(Service(service), count, body, flag(flags, SELF_DISCARD))
         decoder = _DECODERS.get(tag)
         if decoder is None:
@@ -242,7 +259,7 @@ def read_frame(frame: bytes) -> Frame | MulticastFrame | Message:
         raise DecodeError("malformed", f"frame {tag}: {fault}") from None
 
 
-def _read_deliver(frame: bytes) -> Message:
+def _read_deliver(frame: bytes | memoryview) -> Message:
     unpacked = DELIVER_HEAD.unpack_from(frame)
     _, daemon, life, session, first, service, flags, count, chosen_count = unpacked
     at = DELIVER_HEAD.size
@@ -254,7 +271,8 @@ def _read_deliver(frame: bytes) -> Message:
             raise DecodeError("bad_field", "deliver: a message that the bundle does not have")
     origin = SessionId(DaemonId(daemon), Incarnation(life), session)
     transitional = flag(flags, TRANSITIONAL)
-    return Message(origin, first, count, Service(service), frame[at:], transitional, chosen)
+    body = bytes(frame[at:])
+    return Message(origin, first, count, Service(service), body, transitional, chosen)
 
 
 def flag(flags: int, bit: int) -> bool:
@@ -274,7 +292,7 @@ class FrameReader:
         self._pieces: list[bytes] = []
         self._size = 0
 
-    def feed(self, data: bytes) -> list[bytes]:
+    def feed(self, data: bytes) -> list[memoryview]:
         """The frames that are complete now, without their lengths."""
         self._pieces.append(data)
         self._size += len(data)
@@ -285,13 +303,14 @@ class FrameReader:
             return []  # a long frame: not joined before it is whole
         joined = b"".join(self._pieces) if len(self._pieces) > 1 else first
         frames = []
+        view = memoryview(joined)
         at, end = 0, len(joined)
         while end - at >= LENGTH.size:
             start = at + LENGTH.size
             stop = start + self._length(joined, at)
             if stop > end:
                 break
-            frames.append(joined[start:stop])
+            frames.append(view[start:stop])
             at = stop
         rest = joined[at:]
         self._pieces = [rest] if rest else []

@@ -223,7 +223,7 @@ class FakeDaemon:
             return
         for number in sorted({one for members in self.members.values() for one in members}):
             if not (frame.self_discard and number == client.id.number):
-                self.clients[number].write(pack_deliver(told))
+                self.clients[number].write(b"".join(pack_deliver(told)))
 
     def _tell_view(self, group: str, cause: Cause, newcomer: int = 0) -> None:
         self.position += 1

@@ -93,4 +93,4 @@ def bundle(
 
 
 def deliver(session: ClientSession, told: effects.Message) -> None:
-    session.receive_data(pack_deliver(told))
+    session.receive_data(b"".join(pack_deliver(told)))

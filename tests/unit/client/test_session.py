@@ -57,7 +57,7 @@ TOLD = b"".join(
     [
         pack_frame(Welcome(1, ME, "three", 1000)),
         pack_frame(view_frame("g", 1, ME, OTHER)),
-        pack_deliver(bundle((("g",), b"one"), (("x", "g"), b""))),
+        b"".join(pack_deliver(bundle((("g",), b"one"), (("x", "g"), b"")))),
         pack_frame(TransitionFrame("g", view_id(1))),
         pack_frame(LeftFrame("g")),
         pack_frame(Close("slow")),
@@ -327,3 +327,16 @@ def test_a_session_is_never_told_what_it_cannot_read() -> None:
     deliver(session, broken)
     assert session.ended == "bad_frame"
     assert isinstance(session, ClientSession)
+
+
+def test_bundles_are_as_large_as_the_daemon_says() -> None:
+    session = fresh()
+    tell(session, Welcome(2, ME, "three", 1 << 20, 5_000))
+    session.data_to_send()
+    for _ in range(60):
+        session.multicast("g", bytes(100))
+    counts = []
+    while (request := session.outbox.pop()) is not None:
+        counts.append(request.count)
+        assert len(request.frame) <= 5_100
+    assert counts == [46, 14]

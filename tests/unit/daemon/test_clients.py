@@ -209,7 +209,7 @@ def test_a_client_that_does_not_take_its_last_words_is_dropped(tmp_path: Path) -
     with Lone(tmp_path) as lone:
         client = lone.client()
         (connection,) = lone.clients
-        connection.queue(bytes(64 << 20))  # more than any buffer takes
+        connection.queue((bytes(64 << 20),))  # more than any buffer takes
         client.say(Goodbye())
         lone.turn_until(lambda: len(lone.clients) == 0)
         lone.turn(2)
@@ -294,7 +294,7 @@ def test_who_does_not_read_answers_is_cut_off(tmp_path: Path) -> None:
         client.join("g")
         lone.frame(client)
         client.say(STATUS)
-        connection.queue(bytes(16 << 20))
+        connection.queue((bytes(16 << 20),))
         lone.turn_until(lambda: len(lone.clients) == 0)
         assert lone.clients.counts["closed: slow"] == 1
         lone.turn_until(lambda: not lone.driver.node.groups.group_names())

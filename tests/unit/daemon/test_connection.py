@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.daemon.connection import READ_BYTES, WRITE_BYTES, Connection, Gone
+from antiphon.daemon.connection import PIECES_MAX, READ_BYTES, Connection, Gone
 from tests.real.certificates import Authority
 
 Ends = tuple[Connection, socket.socket]
@@ -71,9 +71,9 @@ def test_one_turn_reads_no_more_than_its_share(ends: Ends) -> None:
 
 def test_news_count_when_their_last_byte_has_gone(ends: Ends) -> None:
     connection, theirs = ends
-    connection.queue(b"welcome")
-    connection.queue(b"view", True)
-    connection.queue(b"message", True, 100)
+    connection.queue((b"wel", b"come"))
+    connection.queue((b"view",), True)
+    connection.queue((b"message",), True, 100)
     assert connection.waiting and connection.waiting_bytes == 18
     assert connection.write() == (2, 100)
     assert not connection.waiting and connection.waiting_bytes == 0
@@ -84,8 +84,8 @@ def test_news_count_when_their_last_byte_has_gone(ends: Ends) -> None:
 def test_what_the_kernel_does_not_take_waits(ends: Ends) -> None:
     connection, theirs = ends
     large = bytes(range(256)) * 40_000
-    connection.queue(large, True, 7)
-    connection.queue(b"end", True, 1)
+    connection.queue((large,), True, 7)
+    connection.queue((b"end",), True, 1)
     assert connection.write() == (0, 0)
     assert 0 < connection.waiting_bytes < len(large) + 3
     got = b""
@@ -105,25 +105,26 @@ def test_the_order_of_what_is_queued_is_kept(pieces: list[tuple[bytes, bool]]) -
     with ours, theirs:
         connection = Connection(ours, "", 0)
         for data, is_news in pieces:
-            connection.queue(data, is_news, len(data))
+            connection.queue((data,), is_news, len(data))
         news = [data for data, is_news in pieces if is_news]
         assert connection.write() == (len(news), sum(map(len, news)))
         whole = b"".join(data for data, _ in pieces)
         assert read_exactly(theirs, len(whole)) == whole
 
 
-def test_small_pieces_leave_together_up_to_a_limit(ends: Ends) -> None:
-    connection, _ = ends
-    for _ in range(3):
-        connection.queue(bytes(WRITE_BYTES // 2))
-    assert len(connection._next()) == WRITE_BYTES
-    assert len(connection._next()) == WRITE_BYTES // 2
+def test_more_pieces_than_one_call_takes_leave_one_after_the_other(ends: Ends) -> None:
+    connection, theirs = ends
+    pieces = [bytes([number]) * 3 for number in range(2 * PIECES_MAX + 1)]
+    for piece in pieces:
+        connection.queue((piece,), True, 1)
+    assert connection.write() == (len(pieces), len(pieces))
+    assert read_exactly(theirs, 3 * len(pieces)) == b"".join(pieces)
 
 
 def test_a_closed_peer_is_gone_for_writing_too(ends: Ends) -> None:
     connection, theirs = ends
     theirs.close()
-    connection.queue(b"x")
+    connection.queue((b"x",))
     with pytest.raises(Gone, match="broken pipe"):
         connection.write()
 

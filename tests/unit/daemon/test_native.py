@@ -137,7 +137,7 @@ def test_what_a_client_is_told(news: News, frame: Frame) -> None:
 
 def test_a_message_passes_unread() -> None:
     message = effects.Message(SESSION, 5, 3, Service.CAUSAL, b"body", True, (0, 2))
-    assert read_frame(dialect().message(message)[LENGTH.size :]) == message
+    assert read_frame(b"".join(dialect().message(message))[LENGTH.size :]) == message
 
 
 def test_long_texts_are_cut_to_what_a_client_takes() -> None:

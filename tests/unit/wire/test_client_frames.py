@@ -1,5 +1,6 @@
 """Frames between a client and its daemon: one spelling, bounded, however the bytes are split."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,6 +33,7 @@ from antiphon.wire.client import (
     pack_deliver,
     pack_frame,
     pack_multicast,
+    pack_welcome,
     read_frame,
 )
 
@@ -72,7 +74,7 @@ def test_a_frame_comes_back_as_it_was_sent(frame: Frame) -> None:
 @pytest.mark.parametrize("chosen", [(), (0, 2)])
 def test_a_delivery_keeps_its_body_and_what_was_chosen(chosen: tuple[int, ...]) -> None:
     message = Message(SESSION, 12, 3, Service.SAFE, b"body", True, chosen)
-    assert read_frame(cut(pack_deliver(message))) == message
+    assert read_frame(cut(b"".join(pack_deliver(message)))) == message
 
 
 def test_a_multicast_keeps_its_body() -> None:
@@ -114,7 +116,7 @@ def test_what_no_client_sends_is_refused(raw: bytes, reason: str) -> None:
 def test_a_choice_outside_of_the_bundle_is_refused() -> None:
     message = Message(SESSION, 12, 2, Service.SAFE, b"body", True, (0, 2))
     with pytest.raises(DecodeError, match="bad_field"):
-        read_frame(cut(pack_deliver(message)))
+        read_frame(cut(b"".join(pack_deliver(message))))
 
 
 def test_a_frame_that_announces_too_much_is_refused_before_it_comes() -> None:
@@ -129,3 +131,12 @@ def test_nothing_but_the_declared_error(raw: bytes) -> None:
         read_frame(raw)
     except DecodeError:
         pass
+
+
+def test_an_older_client_is_told_no_more_than_it_knows() -> None:
+    """Version 1 had no size of bundles, and refuses what it does not know."""
+    new = Welcome(2, SESSION, "one", 1 << 24, 60_000)
+    assert read_frame(cut(pack_welcome(new))) == new
+    old = cut(pack_welcome(Welcome(1, SESSION, "one", 1 << 24, 60_000)))
+    assert len(msgspec.msgpack.decode(old[1:])) == 4
+    assert read_frame(old) == Welcome(1, SESSION, "one", 1 << 24)

@@ -13,7 +13,7 @@ from typing import Any
 from antiphon.client.errors import Disconnected, SessionError, Unsent, disconnected
 from antiphon.client.events import Event
 from antiphon.client.options import TIMEOUT_S
-from antiphon.client.outbox import BUNDLE_BYTES, Groups, Payload
+from antiphon.client.outbox import Groups, Payload
 from antiphon.client.outcomes import HELLO, Key, Outcome
 from antiphon.client.pipe import FOREVER, Pipe
 from antiphon.client.sockets import open_socket, unreachable
@@ -22,6 +22,7 @@ from antiphon.client.spread.options import Options, check_options
 from antiphon.client.spread.session import SpreadSession
 from antiphon.core.ids import GroupName
 from antiphon.core.service import Service
+from antiphon.wire.client import BUNDLE_BYTES
 from antiphon.wire.spread.handshake import Version
 
 GLANCE_BYTES = 64 * 1024

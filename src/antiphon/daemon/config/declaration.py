@@ -120,7 +120,8 @@ class DaemonEntry:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
     packet_bytes: int = key(PACKET_BYTES, 0, restart=True)
-    """Of a packet between daemons. `auto`: 1400, and 8900 if all daemons are on loopback."""
+    """Of a packet between daemons. `auto`: 1400; if all daemons are on loopback 65000, and 8900
+    with several sites."""
 
     multicast: Address | None = key(MULTICAST, None, restart=True)
     """IP multicast group and port; used where it is found to work."""

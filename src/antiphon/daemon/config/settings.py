@@ -15,6 +15,7 @@ from antiphon.daemon.config.reading import Notes
 from antiphon.protocol.presets import NodeSettings
 from antiphon.protocol.sessions.access import AccessRule
 from antiphon.protocol.sessions.settings import SessionSettings
+from antiphon.protocol.stream.settings import StreamSettings
 
 if TYPE_CHECKING:
     from antiphon.daemon.config.config import Config
@@ -36,6 +37,16 @@ PATHS: dict[str, Path] = {
     **{dial.field: (table, key) for table, dials in DIALS.items() for key, dial in dials.items()},
 }
 """Where a setting stands in the file."""
+
+LONG_PACKET_BYTES = 8900
+FEWEST_PACKETS = {
+    "ring_packets_max": 8,
+    "member_packets_max": 4,
+    "window_packets_low": 16,
+    "window_packets_max": 48,
+    "control_packets_reserve": 4,
+}
+"""Counts that are meant for packets up to that length, and what remains of them at least."""
 
 TABLES_OF_SETTINGS = {str(path[0]) for path in PATHS.values()} | {"overlay"}
 """If one of these is broken, what its numbers mean together cannot be said."""
@@ -85,7 +96,10 @@ Build = Callable[[NodeSettings], NodeSettings]
 
 def _layers(config: "Config") -> Iterator[Build]:
     """Each layer's step from the preset to what the file says."""
-    stream = {**_turned(config, STREAM), "packet_bytes": config.packet_bytes}
+    packet_bytes = config.packet_bytes
+    usual = PRESETS[config.network.preset].stream
+    stream = {**_fewer(usual, packet_bytes), **_turned(config, STREAM)}
+    stream["packet_bytes"] = packet_bytes
     measured = config.overlay.weights == "measured"
     membership = {**_turned(config, MEMBERSHIP), "measured_weights": measured}
     hop = _hop(config)
@@ -95,6 +109,16 @@ def _layers(config: "Config") -> Iterator[Build]:
     yield lambda old: replace(old, tcp=replace(old.tcp, **_turned(config, TCP)))
     yield lambda old: replace(old, sessions=_sessions(config))
     yield lambda old: replace(old, **_turned(config, NODE))
+
+
+def _fewer(stream: StreamSettings, packet_bytes: int) -> dict[str, Any]:
+    """Of packets that are very long fewer are on their way: what matters is bytes."""
+    if packet_bytes <= LONG_PACKET_BYTES:
+        return {}
+    return {
+        name: max(least, getattr(stream, name) * LONG_PACKET_BYTES // packet_bytes)
+        for name, least in FEWEST_PACKETS.items()
+    }
 
 
 def _turned(config: "Config", layer: str) -> dict[str, Any]:

@@ -192,8 +192,9 @@ class SpreadDialect:
         self._reader = MessageReader(own)
         return pack_accept(hello.version, own)
 
-    def message(self, message: Message) -> bytes:
-        return self._spread.deliveries.message(message)
+    def message(self, message: Message) -> tuple[bytes, ...]:
+        packed = self._spread.deliveries.message(message)
+        return (packed,) if packed else ()
 
     def tell(self, news: News) -> bytes:
         match news:

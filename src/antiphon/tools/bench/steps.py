@@ -98,7 +98,7 @@ def _unpack(size: int) -> Work:
     session = _session("receiver")
     body, count = bundle_body(size)
     told = Direct.message(body, count)
-    frame = pack_deliver(told)
+    frame = b"".join(pack_deliver(told))
 
     def work() -> int:
         session.receive_data(frame)

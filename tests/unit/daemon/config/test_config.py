@@ -51,7 +51,7 @@ def test_a_small_file_has_sensible_defaults() -> None:
     assert one.socket == "/run/antiphon/lab.one.sock"
     assert config.records.directory == "/var/lib/antiphon/lab/records"
     assert config.store.directory == "/var/lib/antiphon/lab/store"
-    assert config.packet_bytes == 8900
+    assert config.packet_bytes == 65_000
     assert not config.encrypted
     settings = config.node_settings("one")
     assert settings.cluster == config.cluster_hash()
@@ -345,8 +345,11 @@ def test_a_reload_takes_what_it_can() -> None:
         (SMALL + "[timeouts]\ntoken_loss = 400\n", {"timeouts.token_loss"}),
         (SMALL.replace('"lab"', '"lab"\nkey_file = "k"'), {"cluster.key_file"}),
         (SMALL + "[network]\noffload = 'off'\n", {"network.offload"}),
-        (SMALL + "site = 'far'\n", {"daemon.site"}),
-        (SMALL.replace('"one"', '"one"\nsite = "far"'), {"daemon.site"}),
+        (SMALL + "site = 'far'\n", {"daemon.site", "network.packet_bytes"}),
+        (
+            SMALL.replace('"one"', '"one"\nsite = "far"'),
+            {"daemon.site", "network.packet_bytes"},
+        ),
         (SMALL + "[spread]\nenabled = false\naddresses = ['::1']\n", set()),
         (SMALL + "[spread]\nunix_socket = ''\n", {"spread.unix_socket"}),
         (
@@ -406,3 +409,23 @@ def test_daemons_that_keep_other_groups_are_another_cluster() -> None:
 def test_too_little_to_keep_is_a_finding() -> None:
     found = findings(SMALL + "[[retain]]\ngroup = 'orders.*'\nmax_bytes = '1KiB'\n")
     assert "retain" in found[0] and "8 KiB" in found[0]
+
+
+def test_of_long_packets_fewer_are_on_their_way() -> None:
+    """What a window holds is meant in bytes."""
+    usual = read(SMALL + "[network]\npacket_bytes = 8900\n").node_settings("one").stream
+    long = read(SMALL).node_settings("one").stream
+    assert long.packet_bytes == 65_000
+    for name in ("ring_packets_max", "window_packets_low", "window_packets_max"):
+        held = getattr(long, name) * long.packet_bytes
+        assert 0.8 <= held / (getattr(usual, name) * usual.packet_bytes) <= 1
+    assert long.member_packets_max <= long.ring_packets_max
+    given = read(SMALL + "[tuning]\nmember_packets_max = 3\n").node_settings("one").stream
+    assert given.member_packets_max == 3
+
+
+def test_a_rotation_fits_the_receive_buffer() -> None:
+    settings = read(SMALL).node_settings("one")
+    assert settings.within(16 << 20) == settings
+    tight = settings.within(416 << 10).stream
+    assert (tight.member_packets_max, tight.ring_packets_max) == (2, 4)
