@@ -317,6 +317,11 @@ class Forward(Word):
     to: DaemonId
     data: bytes
     reliable: bool
+    segment: int = 0
+    """Whose stream it is of."""
+
+    is_report: bool = False
+    """About that stream, and not part of it."""
 
 
 class Arrived(Word):

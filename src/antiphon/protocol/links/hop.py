@@ -17,6 +17,7 @@ from collections import Counter
 
 from antiphon.core.effects import Arrived, LinkDead, Send, Word
 from antiphon.core.machine import Instant, Timers
+from antiphon.protocol.links.backlog import OF_NO_STREAM
 from antiphon.protocol.links.echo import Echo
 from antiphon.protocol.links.memory import Memory
 from antiphon.protocol.links.news import LinkId
@@ -80,19 +81,25 @@ class Hop:
 
     @property
     def backlog_bytes(self) -> int:
-        return self.sending.backlog_bytes
+        return self.sending.backlog.bytes
 
     @property
     def open_objects(self) -> int:
         return len(self.sending.open)
 
-    def send(self, now: Instant, *objects: bytes) -> list[Word]:
+    def send(
+        self,
+        now: Instant,
+        *objects: bytes,
+        stream: int = OF_NO_STREAM,
+        is_report: bool = False,
+    ) -> list[Word]:
         """Objects for the other end; small ones of one call share packets."""
         if self.dead:
             return []
         for data in objects:
             assert 0 < len(data) <= self._settings.object_bytes_max, len(data)
-            self.sending.queue(data)
+            self.sending.backlog.add(data, stream, is_report)
         return self._pump(now)
 
     # What the network brings.

@@ -1,7 +1,6 @@
 """The objects of a TCP link that the other end is not known to have."""
 
-from collections import deque
-
+from antiphon.protocol.links.backlog import Backlog
 from antiphon.wire.link import OBJECT_OVERHEAD, LinkObject
 
 
@@ -11,8 +10,7 @@ class Keeping:
 
     def __init__(self, window_bytes: int) -> None:
         self._window_bytes = window_bytes
-        self._waiting: deque[bytes] = deque()
-        self.backlog_bytes = 0
+        self.backlog = Backlog()
         self.sequence = 0
         self.acked = 0
         self.open: dict[int, bytes] = {}
@@ -20,14 +18,10 @@ class Keeping:
         self._next = 1
         self.repeated = 0
 
-    def queue(self, data: bytes) -> None:
-        self._waiting.append(data)
-        self.backlog_bytes += len(data)
-
     @property
     def unsettled(self) -> bool:
         """Something is on its way, or wants to be."""
-        return bool(self.open or self._waiting)
+        return bool(self.open or self.backlog)
 
     def resume(self) -> None:
         """A new pipe, whose other end has told what it has: go on from there."""
@@ -40,8 +34,8 @@ class Keeping:
         while True:
             if self._next <= self.sequence:
                 data, repeats = self.open[self._next], 1
-            elif self._waiting and self.open_bytes < self._window_bytes:
-                data, repeats = self._waiting[0], 0
+            elif self.backlog and self.open_bytes < self._window_bytes:
+                data, repeats = self.backlog.first, 0
             else:
                 return taken
             room -= OBJECT_OVERHEAD + len(data)
@@ -54,8 +48,7 @@ class Keeping:
             self._next += 1
 
     def _open_next(self) -> None:
-        data = self._waiting.popleft()
-        self.backlog_bytes -= len(data)
+        data = self.backlog.pop()
         self.sequence += 1
         self.open[self.sequence] = data
         self.open_bytes += len(data)

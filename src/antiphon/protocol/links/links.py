@@ -79,8 +79,8 @@ class Links:
 
     def handle(self, now: Instant, event: Word | Wakeup) -> list[Word]:
         match event:
-            case Forward(to, data, reliable):
-                return self._forward(now, to, data, reliable)
+            case Forward():
+                return self._forward(now, event)
             case HeardLink(packet):
                 return self._hear(now, packet)
             case Wakeup():
@@ -141,13 +141,14 @@ class Links:
         pipe.room = event.room
         return self._after(tube, tube.pipe_room(now)) if tube else []
 
-    def _forward(self, now: Instant, to: DaemonId, data: bytes, reliable: bool) -> list[Word]:
-        link = self._links.get(to)
+    def _forward(self, now: Instant, what: Forward) -> list[Word]:
+        link = self._links.get(what.to)
         if link is None or link.dead:
             return []  # membership has been told, and recovery will find what is held
-        if not reliable:
-            return [Send(to, self._envelope.head(Tag.LOOSE) + data)]
-        return self._after(link, link.send(now, data))
+        if not what.reliable:
+            return [Send(what.to, self._envelope.head(Tag.LOOSE) + what.data)]
+        sent = link.send(now, what.data, stream=what.segment, is_report=what.is_report)
+        return self._after(link, sent)
 
     def _hear(self, now: Instant, packet: LinkPacket) -> list[Word]:
         link = self._links.get(packet.sender.daemon)

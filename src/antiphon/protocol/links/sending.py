@@ -1,9 +1,9 @@
 """The sending half of a link: what waits, what is on its way, what must be sent again."""
 
 from bisect import bisect_right
-from collections import deque
 
 from antiphon.core.machine import Instant
+from antiphon.protocol.links.backlog import Backlog
 from antiphon.protocol.links.estimate import Path, difference
 from antiphon.protocol.links.settings import HopSettings
 from antiphon.wire.link import OBJECT_OVERHEAD, REPEATS_MAX, SEQUENCE_MAX, LinkAck, LinkObject
@@ -29,8 +29,7 @@ class Sending:
     def __init__(self, settings: HopSettings, path: Path) -> None:
         self._settings = settings
         self._path = path
-        self._waiting: deque[bytes] = deque()
-        self.backlog_bytes = 0
+        self.backlog = Backlog()
         self.sequence = 0
         self.acked = 0
         self.open: dict[int, Open] = {}
@@ -44,16 +43,12 @@ class Sending:
         self._repairs: dict[int, None] = {}
         self.repeated = 0
 
-    def queue(self, data: bytes) -> None:
-        self._waiting.append(data)
-        self.backlog_bytes += len(data)
-
     def has_work(self, window_bytes: int) -> bool:
-        return bool(self._repairs) or (bool(self._waiting) and self._window_is_open(window_bytes))
+        return bool(self._repairs) or (bool(self.backlog) and self._window_is_open(window_bytes))
 
     @property
     def idle(self) -> bool:
-        return not self._waiting and not self._repairs
+        return not self.backlog and not self._repairs
 
     def _window_is_open(self, window_bytes: int) -> bool:
         within = self.sequence - self.acked < self._settings.window_objects
@@ -75,8 +70,8 @@ class Sending:
             taken.append(LinkObject(sequence, entry.repeats, entry.data))
         self.repeated += len(taken)
         taken.sort(key=sequence_of)
-        while self._waiting and self._window_is_open(window_bytes):
-            room -= OBJECT_OVERHEAD + len(self._waiting[0])
+        while self.backlog and self._window_is_open(window_bytes):
+            room -= OBJECT_OVERHEAD + len(self.backlog.first)
             if room < 0:
                 break
             taken.append(self._send_next(now))
@@ -84,8 +79,7 @@ class Sending:
         return taken
 
     def _send_next(self, now: Instant) -> LinkObject:
-        data = self._waiting.popleft()
-        self.backlog_bytes -= len(data)
+        data = self.backlog.pop()
         self.sequence += 1
         self.open[self.sequence] = Open(data, now)
         self.open_bytes += len(data)

@@ -17,6 +17,7 @@ from collections import Counter
 
 from antiphon.core.effects import Arrived, LinkDead, Word
 from antiphon.core.machine import Instant, Timers
+from antiphon.protocol.links.backlog import OF_NO_STREAM
 from antiphon.protocol.links.echo import Echo
 from antiphon.protocol.links.keeping import Keeping
 from antiphon.protocol.links.memory import Memory
@@ -74,7 +75,7 @@ class Tube:
 
     @property
     def backlog_bytes(self) -> int:
-        return self.keeping.backlog_bytes
+        return self.keeping.backlog.bytes
 
     @property
     def open_objects(self) -> int:
@@ -92,13 +93,19 @@ class Tube:
             self._timers.set(DIAL, now + self._settings.dial_us)
         return []
 
-    def send(self, now: Instant, *objects: bytes) -> list[Word]:
+    def send(
+        self,
+        now: Instant,
+        *objects: bytes,
+        stream: int = OF_NO_STREAM,
+        is_report: bool = False,
+    ) -> list[Word]:
         """Objects for the other end; small ones of one call share frames."""
         if self.dead:
             return []
         for data in objects:
             assert 0 < len(data) <= OBJECT_BYTES_MAX, len(data)
-            self.keeping.queue(data)
+            self.keeping.backlog.add(data, stream, is_report)
         self._watch(now)
         return self._pump(now)
 

@@ -79,7 +79,7 @@ class Gateway:
             return []
         packed = pack_parcel(self._config, reliable, pieces)
         return [
-            Forward(leader, packed, reliable)
+            Forward(leader, packed, reliable, pieces.segment)
             for leader, behind in branches
             if not pieces.mask or pieces.mask & behind
         ]
@@ -89,7 +89,10 @@ class Gateway:
         if report.segment != self._mine:
             self._untold[report.segment] = report
         packed = pack_report(self._config, report)
-        return [Forward(leader, packed, True) for leader, _ in self._branches[report.segment]]
+        segment = report.segment
+        return [
+            Forward(leader, packed, True, segment, True) for leader, _ in self._branches[segment]
+        ]
 
     def take_reports(self) -> tuple[StreamReport, ...]:
         """What the ring has not heard of yet."""

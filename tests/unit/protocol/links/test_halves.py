@@ -22,7 +22,7 @@ def path() -> Path:
 def sent() -> tuple[Sending, list[LinkObject]]:
     sending = Sending(SETTINGS, path())
     for number in range(COUNT):
-        sending.queue(bytes([number + 1]) * 100)
+        sending.backlog.add(bytes([number + 1]) * 100)
     return sending, sending.take(0, 10**6, NO_LIMIT)
 
 
@@ -76,7 +76,7 @@ def test_runs_are_as_few_as_they_can_be_and_whole(numbers: set[int]) -> None:
 def test_a_window_in_bytes_stops_new_objects_too() -> None:
     sending = Sending(SETTINGS, path())
     for _ in range(10):
-        sending.queue(bytes(100))
+        sending.backlog.add(bytes(100))
     assert len(sending.take(0, 10**6, 250)) == 3, "until it is reached"
     assert not sending.has_work(250)
     sending.acknowledge(LinkAck(1, 0, 0, 0, 0))
