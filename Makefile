@@ -18,7 +18,7 @@ $(ANTIPHON) sim changes --seeds 0:20
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test soak chaos sim docs clean environment style
+.PHONY: help demo check test soak chaos bench sim docs clean environment style
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +38,9 @@ soak: environment ## everything that takes long, going on where it was stopped
 
 chaos: environment ## real daemons and clients under faults for three minutes; needs root
 	$(ANTIPHON) chaos --seconds 180
+
+bench: environment ## our rates against those of the C systems on this machine; needs root
+	$(ANTIPHON) bench peers
 
 sim: environment ## replay one seed: make sim SEED=7
 	$(ANTIPHON) sim --seed $(SEED)

@@ -17,6 +17,7 @@ from antiphon.core.service import Service
 from antiphon.pipeline.session import spark_session
 from antiphon.tools.bench.membership import run_membership
 from antiphon.tools.bench.order import Line, run_order
+from antiphon.tools.bench.peers.compare import run_peers
 from antiphon.tools.bench.plan import API, CLIENTS, Plan
 from antiphon.tools.bench.reception import BenchFailed
 from antiphon.tools.bench.steps import SIZES, STEPS, measure_steps
@@ -107,6 +108,7 @@ def bench() -> None:
       antiphon bench stream --rows 500000
       antiphon bench wan --only table3
       antiphon bench steps
+      antiphon bench peers
 
     \b
     Exit codes:
@@ -248,6 +250,23 @@ def stream(daemons: int, as_json: bool, **options: Any) -> None:
     with _outcome(as_json) as (say, show), own_daemons(daemons, extra=KEPT) as (target, _):
         with spark_session("bench stream", extra=quiet) as spark:
             show(run_stream(spark, target.addresses, plan, say))
+
+
+@bench.command()
+@click.option("--runs", type=click.IntRange(1), default=3, show_default=True, help="Of everything.")
+@click.option("--seconds", type=click.FloatRange(0.5), default=3.0, show_default=True)
+@AS_JSON
+def peers(runs: int, seconds: float, as_json: bool) -> None:
+    """Our rates against the bars set by the C systems, with Corosync measured by turns.
+
+    Needs root; installs Corosync by apt if it is missing.
+    """
+    with _outcome(as_json) as (say, _):
+        lines, load = run_peers(runs, seconds, say)
+        if not as_json:
+            rows = [msgspec.structs.asdict(line) for line in lines]
+            console().print(rows_table("agreed messages, one sender", rows))
+        click.echo(msgspec.json.encode({"lines": lines, "load_average": load}).decode())
 
 
 @bench.command()

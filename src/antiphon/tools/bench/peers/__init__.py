@@ -1,0 +1,1 @@
+"""Other systems, measured beside ours."""

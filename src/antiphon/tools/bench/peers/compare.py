@@ -1,0 +1,116 @@
+"""`bench peers`: our rates against the bars that the C systems set, on this machine and today.
+
+Corosync is measured by turns with us; what it reaches, against what it reached when the bars were
+set, says how fast the machine is now, and raises or lowers the bars.
+"""
+
+import os
+from collections.abc import Callable
+from secrets import token_hex
+from statistics import median
+
+import msgspec
+
+from antiphon.tools.bench.peers.corosync import corosync
+from antiphon.tools.bench.plan import Plan
+from antiphon.tools.bench.target import own_daemons
+from antiphon.tools.bench.traffic import run_traffic
+
+Say = Callable[[str], None]
+
+
+class Bar(msgspec.Struct, frozen=True):
+    """For agreed messages of one sender."""
+
+    size: int
+    daemons: int
+    spread: int
+    """Messages a second of Spread 5.0.1, a receiver at each daemon."""
+
+    factor: int
+    corosync: int
+    """What Corosync 3.1 reached on the same machine, three nodes."""
+
+
+BARS = (
+    Bar(100, 1, 40_000, 15, 75_200),
+    Bar(1_000, 1, 38_500, 7, 30_400),
+    Bar(8_192, 1, 13_500, 3, 5_300),
+    Bar(65_536, 1, 2_300, 2, 650),
+    Bar(100, 3, 32_000, 12, 75_200),
+    Bar(1_000, 3, 19_000, 5, 30_400),
+    Bar(8_192, 3, 3_950, 4, 5_300),
+    Bar(65_536, 3, 580, 4, 650),
+)
+
+TRUSTED = (0.6, 1.6)
+"""A machine that is slower or faster than that by Corosync is not the one that was measured."""
+
+
+class Line(msgspec.Struct, frozen=True):
+    """Medians of the runs."""
+
+    size: int
+    daemons: int
+    corosync: int
+    machine: float
+    """Corosync's rate by its former one."""
+
+    bar: int
+    ours: int
+    reached: float
+    """Our rate by the bar."""
+
+    latency_p50_ms: float
+    latency_p99_ms: float
+    trusted: bool
+
+
+def run_peers(runs: int, seconds: float, say: Say) -> tuple[list[Line], float]:
+    """The lines, and the highest load of the machine before a run."""
+    theirs: dict[int, list[float]] = {}
+    ours: dict[Bar, list[dict[str, float]]] = {}
+    load = 0.0
+    with corosync() as cluster:
+        for run in range(runs):
+            for size in dict.fromkeys(bar.size for bar in BARS):
+                say(f"run {run + 1} of {runs}, {size} bytes: Corosync")
+                theirs.setdefault(size, []).append(cluster.flood(size, seconds))
+                for bar in (one for one in BARS if one.size == size):
+                    say(f"run {run + 1} of {runs}, {size} bytes: {bar.daemons} daemons")
+                    load = max(load, os.getloadavg()[0])
+                    ours.setdefault(bar, []).append(_flood(bar, seconds))
+    return [_line(bar, median(theirs[bar.size]), ours[bar]) for bar in BARS], round(load, 2)
+
+
+def _flood(bar: Bar, seconds: float) -> dict[str, float]:
+    plan = Plan(
+        receivers=bar.daemons, size=bar.size, seconds=seconds, prefix=f"bench-{token_hex(3)}"
+    )
+    with own_daemons(bar.daemons) as (target, _):
+        found = run_traffic(plan, target, _silent)
+    wanted = ("messages_per_second", "latency_p50_us", "latency_p99_us")
+    return {name: float(str(found[name])) for name in wanted}
+
+
+def _line(bar: Bar, theirs: float, runs: list[dict[str, float]]) -> Line:
+    machine = theirs / bar.corosync
+    wanted = bar.factor * bar.spread * machine
+    middle = {name: median(run[name] for run in runs) for name in runs[0]}
+    rate = middle["messages_per_second"]
+    return Line(
+        bar.size,
+        bar.daemons,
+        round(theirs),
+        round(machine, 2),
+        round(wanted),
+        round(rate),
+        round(rate / wanted, 2),
+        round(middle["latency_p50_us"] / 1_000, 1),
+        round(middle["latency_p99_us"] / 1_000, 1),
+        TRUSTED[0] <= machine <= TRUSTED[1],
+    )
+
+
+def _silent(_: str) -> None:
+    pass

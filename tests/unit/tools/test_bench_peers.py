@@ -1,0 +1,36 @@
+"""Bars rise and fall with the machine."""
+
+import pytest
+
+from antiphon.tools.bench.peers.compare import BARS, Bar, Line, _line
+
+BAR = Bar(100, 3, 32_000, 12, 75_200)
+
+
+def line(theirs: float, *rates: float) -> Line:
+    runs = [
+        {"messages_per_second": rate, "latency_p50_us": 1_500, "latency_p99_us": 9_000}
+        for rate in rates
+    ]
+    return _line(BAR, theirs, runs)
+
+
+def test_on_the_same_machine_the_bar_is_what_it_was() -> None:
+    found = line(75_200, 384_000, 1, 500_000)
+    assert (found.machine, found.bar, found.ours, found.reached) == (1.0, 384_000, 384_000, 1.0)
+    assert (found.latency_p50_ms, found.latency_p99_ms) == (1.5, 9.0)
+
+
+@pytest.mark.parametrize(("theirs", "trusted"), [(40_000, False), (50_000, True), (130_000, False)])
+def test_a_machine_that_is_too_different_is_not_trusted(theirs: float, trusted: bool) -> None:
+    assert line(theirs, 100_000).trusted is trusted
+
+
+def test_a_slower_machine_lowers_the_bar() -> None:
+    assert line(37_600, 192_000).reached == 1.0
+
+
+def test_every_size_has_both_bars() -> None:
+    assert {(bar.size, bar.daemons) for bar in BARS} == {
+        (size, daemons) for size in (100, 1_000, 8_192, 65_536) for daemons in (1, 3)
+    }
