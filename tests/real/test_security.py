@@ -17,7 +17,7 @@ from antiphon.daemon.secure.datagram import COUNTER, ORIGIN, PACKET
 from antiphon.daemon.secure.keyfile import create_keys
 from antiphon.daemon.secure.keys import Key, KeyRing
 from antiphon.tools.cluster import LocalCluster, free_ports
-from antiphon.wire.client import Close, Hello, Refuse
+from antiphon.wire.client import CLIENT_VERSION, CLIENT_VERSION_OLDEST, Close, Hello, Refuse
 from tests.real.certificates import Authority
 from tests.real.rawclient import RawClient
 from tests.real.stage import PATIENT, drops, edit, message, run, together, until
@@ -231,7 +231,10 @@ def test_a_client_of_another_version_is_told_both(tmp_path: Path) -> None:
             client.begin(Hello(7, 9, "later", 0, True, ""))
             refused, end = client.read_all()
             assert isinstance(refused, Refuse) and refused.code == "client_version"
-            assert "7 to 9" in refused.what and "1 to 1" in refused.what
+            assert (
+                "7 to 9" in refused.what
+                and f"{CLIENT_VERSION_OLDEST} to {CLIENT_VERSION}" in refused.what
+            )
             assert end == Close("client_version")
 
 
