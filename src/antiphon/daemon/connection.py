@@ -8,7 +8,7 @@ from typing import Any
 
 from antiphon.daemon.dialect import Dialect
 
-READ_BYTES = 65_536
+READ_BYTES = 262_144
 READ_BYTES_SMALL = 8_192
 REQUESTS_MANY = 64
 """A client that asks many things in few bytes is read in small portions: each request costs
