@@ -148,8 +148,8 @@ def fragments_in_order_of_arrival(node: Node) -> None:
     """The fragments of a fetched message are joined in the order in which they came."""
 
     def change(pull: Any) -> None:
-        def take(original: Any, data: Any) -> Bundle | None:
-            bundle: Bundle | None = original(data)
+        def take(original: Any, holder: Any, data: Any) -> Bundle | None:
+            bundle: Bundle | None = original(holder, data)
             place = (data.segment, data.order[0])
             parts = pull._parts.get(place, {})
             arrived[place] = list(parts.values()) or arrived.get(place, [])
