@@ -7,7 +7,7 @@ from antiphon.core.machine import Instant
 from antiphon.core.ranges import RangeSet
 from antiphon.core.service import Service
 from antiphon.protocol.stream.recovery import Plan
-from antiphon.wire.control import RecoveryData, RecoveryRequest, pack_control
+from antiphon.wire.control import CHUNK_BYTES_MAX, RecoveryData, RecoveryRequest, pack_control
 from antiphon.wire.packet import Envelope
 from antiphon.wire.ring import BUNDLE_BYTES_MAX
 
@@ -20,7 +20,8 @@ Place = tuple[int, int]
 
 
 def fragment_bytes(packet_bytes: int) -> int:
-    return max(64, packet_bytes - DATA_OVERHEAD)
+    """Never so much that it would have to travel in chunks: it is a part already."""
+    return max(64, min(packet_bytes, CHUNK_BYTES_MAX) - DATA_OVERHEAD)
 
 
 Source = tuple[DaemonId, int]

@@ -8,9 +8,9 @@ from antiphon.core.ids import ConfigId, Configuration, DaemonId, Incarnation, Me
 from antiphon.core.ranges import RangeSet
 from antiphon.core.service import Service
 from antiphon.protocol.stream.delivery import Delivery
-from antiphon.protocol.stream.pull import Pull, answer
+from antiphon.protocol.stream.pull import Pull, answer, fragment_bytes
 from antiphon.protocol.stream.recovery import Plan
-from antiphon.wire.control import RecoveryData, RecoveryRequest, read_control
+from antiphon.wire.control import CHUNK_BYTES_MAX, RecoveryData, RecoveryRequest, read_control
 from antiphon.wire.packet import TAG_AT, Envelope
 
 FAR_US = 250_000
@@ -143,6 +143,16 @@ def test_answers_do_not_multiply(copies: int, monkeypatch: pytest.MonkeyPatch) -
                     source = (DaemonId(21), data.segment)
                     if pull.answered(source, at_once):
                         waiting += pull.requests(0, envelope, source)
+
+
+def test_no_fragment_is_cut_again_however_long_packets_are() -> None:
+    """Such chunks would be refused."""
+    large = bundle(0, 1)
+    large.body = bytes(200_000)
+    request = RecoveryRequest(NEXT, OLD, 0, 0, ((1, 1),))
+    size = fragment_bytes(65_000)
+    sends = answer(Envelope(1, member(20)), DaemonId(20), request, {1: large}, size, 64)
+    assert len(sends) == 7 and all(len(send.packet) <= CHUNK_BYTES_MAX for send in sends)
 
 
 def bundle(stream: int, number: int) -> Bundle:
