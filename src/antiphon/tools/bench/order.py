@@ -12,7 +12,7 @@ import msgspec
 
 from antiphon.tools.bench.plan import Plan
 from antiphon.tools.bench.target import own_daemons
-from antiphon.tools.bench.traffic import Figures, Say, run_traffic
+from antiphon.tools.bench.traffic import Figures, Say, run_traffic, silent
 
 IDLE_RATE = 20.0
 RING = "ring"
@@ -55,7 +55,7 @@ def run_order(
             with own_daemons(daemons, sites=sites) as (target, _):
                 for load in loads(daemons):
                     say(f"{ordering}, {load.name}, {turn + 1} of {repeat}")
-                    figures = run_traffic(_plan(load, daemons, size, seconds), target, _silent)
+                    figures = run_traffic(_plan(load, daemons, size, seconds), target, silent)
                     found.setdefault((load.name, ordering), []).append(figures)
     lines = [
         Line(load, ordering, *(_middle(runs, key) for key in Line.__struct_fields__[2:]))
@@ -73,10 +73,6 @@ def _plan(load: Load, daemons: int, size: int, seconds: float) -> Plan:
         rate=load.rate,
         prefix=f"order-{token_hex(3)}",
     )
-
-
-def _silent(_: str) -> None:
-    """One line says which run it is; how far it is would only flicker."""
 
 
 def _middle(runs: Sequence[Figures], key: str) -> float:

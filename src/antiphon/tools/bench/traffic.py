@@ -14,6 +14,10 @@ Say = Callable[[str], None]
 """Shows how far it is."""
 
 
+def silent(_: str) -> None:
+    """Where one line says which run it is; how far it is would only flicker."""
+
+
 def run_traffic(plan: Plan, target: Target, say: Say) -> Figures:
     load = os.getloadavg()[0]
     say("starting clients")

@@ -222,3 +222,11 @@ def test_a_hundred_sites_may_have_a_shape() -> None:
     )
     config = read(f'[cluster]\nname = "x"\n{daemons}[overlay]\nshape = "ring"\n')
     assert len(config.node_settings("d0").edges) == 4950
+
+
+def test_links_carry_what_the_ring_of_this_life_sends() -> None:
+    """A file may say otherwise by now; packets keep their length until the next start."""
+    settings = read(SITES).node_settings("one").with_packets(30_000)
+    hops = [settings.hop, *(edge.hop for edge in settings.edges)]
+    assert settings.stream.packet_bytes == 30_000
+    assert all(hop.packet_bytes == 30_000 <= hop.burst_bytes for hop in hops)

@@ -5,7 +5,6 @@ set, says how fast the machine is now, and raises or lowers the bars.
 """
 
 import os
-from collections.abc import Callable
 from secrets import token_hex
 from statistics import median
 
@@ -14,9 +13,7 @@ import msgspec
 from antiphon.tools.bench.peers.corosync import corosync
 from antiphon.tools.bench.plan import Plan
 from antiphon.tools.bench.target import own_daemons
-from antiphon.tools.bench.traffic import run_traffic
-
-Say = Callable[[str], None]
+from antiphon.tools.bench.traffic import Say, run_traffic, silent
 
 
 class Bar(msgspec.Struct, frozen=True):
@@ -71,7 +68,7 @@ def run_peers(runs: int, seconds: float, say: Say) -> tuple[list[Line], float]:
     theirs: dict[int, list[float]] = {}
     ours: dict[Bar, list[dict[str, float]]] = {}
     load = 0.0
-    with corosync() as cluster:
+    with corosync(say) as cluster:
         for run in range(runs):
             for size in dict.fromkeys(bar.size for bar in BARS):
                 say(f"run {run + 1} of {runs}, {size} bytes: Corosync")
@@ -88,7 +85,7 @@ def _flood(bar: Bar, seconds: float) -> dict[str, float]:
         receivers=bar.daemons, size=bar.size, seconds=seconds, prefix=f"bench-{token_hex(3)}"
     )
     with own_daemons(bar.daemons) as (target, _):
-        found = run_traffic(plan, target, _silent)
+        found = run_traffic(plan, target, silent)
     wanted = ("messages_per_second", "latency_p50_us", "latency_p99_us")
     return {name: float(str(found[name])) for name in wanted}
 
@@ -110,7 +107,3 @@ def _line(bar: Bar, theirs: float, runs: list[dict[str, float]]) -> Line:
         round(middle["latency_p99_us"] / 1_000, 1),
         TRUSTED[0] <= machine <= TRUSTED[1],
     )
-
-
-def _silent(_: str) -> None:
-    pass

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from antiphon.core.errors import UsageError
 from antiphon.tools.bench.reception import BenchFailed
-from antiphon.tools.chaos.namespaces import Namespaces, address_of
+from antiphon.tools.bench.traffic import Say
+from antiphon.tools.chaos.namespaces import Namespaces, address_of, require_programs
 
 SOURCE = Path(__file__).parent / "cpg_client.c"
 PACKAGES = ("corosync", "libcpg-dev")
@@ -69,7 +70,7 @@ def install(folder: Path) -> Path:
 
 
 class Corosync:
-    """`with corosync() as cluster: cluster.flood(1000, 2.0)`."""
+    """`with corosync(say) as cluster: cluster.flood(1000, 2.0)`."""
 
     def __init__(self, spaces: Namespaces, client: Path) -> None:
         self._spaces = spaces
@@ -110,7 +111,8 @@ def _line(client: "subprocess.Popen[str]") -> str:
 
 
 @contextmanager
-def corosync() -> Iterator[Corosync]:
+def corosync(say: Say) -> Iterator[Corosync]:
+    require_programs(say)
     with tempfile.TemporaryDirectory(prefix="antiphon-corosync-") as name:
         folder = Path(name)
         client = install(folder)
