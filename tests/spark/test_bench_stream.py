@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 from antiphon.tools.bench.stream import KEPT, StreamPlan, run_stream
 from antiphon.tools.bench.target import own_daemons
 
-pytestmark = pytest.mark.xdist_group("spark processes")
+pytestmark = pytest.mark.xdist_group("spark")
 
 
 def test_rows_and_trips_are_timed(spark: SparkSession) -> None:

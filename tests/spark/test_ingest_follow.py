@@ -1,29 +1,19 @@
 """Following takes what ingest would have taken, once, whatever comes between its batches."""
 
-import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from antiphon.client import blocking
 from antiphon.pipeline.follow.job import CHECKPOINT, Follow, follow
 from antiphon.pipeline.ingest import Ingested, ingest, records
-from antiphon.tools.cluster import LocalCluster
-from tests.real.waiting import until
-from tests.spark.conftest import QUICK
 from tests.spark.test_ingest import begin, row, times, write
 
 pytestmark = pytest.mark.xdist_group("spark")
 
 EVERY_S = 0.2
-PATIENCE_S = 120.0
 Step = Callable[[], object]
 
 
@@ -119,58 +109,3 @@ def test_it_ends_when_nothing_comes(spark: SparkSession, tmp_path: Path) -> None
     follow(spark, what, lambda batch, counts: told.append(counts["rows"]))
     follow(spark, what, lambda batch, counts: told.append(counts["rows"]))
     assert told == [3], "and nothing is done if nothing is new"
-
-
-class Follower:
-    """The command, in a process group of its own as at a terminal."""
-
-    def __init__(self, source: Path, tables: Path) -> None:
-        self._out = tables.with_suffix(".out")
-        command = [sys.executable, "-m", "antiphon", "pipeline", "ingest", str(source)]
-        command += ["--into", str(tables), "--follow", "--every", "0.5", "--json"]
-        command += ["--master", "local[2]", "--memory", "1g"]
-        command += [f"--conf={name}={value}" for name, value in QUICK.items()]
-        with self._out.open("w") as out:
-            self._process = subprocess.Popen(command, stdout=out, process_group=0)
-
-    def __enter__(self) -> "Follower":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.wait()
-
-    def await_rows(self, least: int) -> None:
-        """Those of segments, and those in hand."""
-        until(lambda: self._rows() >= least or self._process.poll() is not None, PATIENCE_S)
-        assert self._process.poll() is None
-
-    def _rows(self) -> int:
-        batches = [json.loads(line) for line in self._out.read_text().splitlines()]
-        in_hand = batches[-1]["open_rows"] if batches else 0
-        return in_hand + sum(batch["rows"] for batch in batches)
-
-    def interrupt(self) -> int:
-        """Ctrl-C."""
-        os.killpg(self._process.pid, signal.SIGINT)
-        return self._process.wait(PATIENCE_S)
-
-
-def test_a_daemon_is_followed_while_it_runs_until_ctrl_c(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    source, tables, at_once = (tmp_path / name for name in ("records", "tables", "at_once"))
-    source.mkdir()
-    with LocalCluster(1, tmp_path, level="all") as cluster, Follower(source, tables) as follower:
-        follower.await_rows(1)
-        with blocking.connect(cluster.addresses[0]) as session:
-            session.multicast("news", b"first")
-        cluster.stop()
-        ended = ingest(spark, [source], at_once)
-        follower.await_rows(ended["rows"])
-        assert follower.interrupt() == 0
-    assert rows(spark, tables) == rows(spark, at_once)
-    assert (
-        records(spark, tables).where("kind = 'submit' and array_contains(groups, 'news')").count()
-        == 1
-    )

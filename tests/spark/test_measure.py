@@ -14,8 +14,8 @@ from antiphon.core.trace import Kind, Record
 from antiphon.pipeline.measure.changes import changes, configurations
 from antiphon.pipeline.measure.facts import prepare
 from antiphon.pipeline.measure.latency import latency
-from antiphon.pipeline.measure.measure import NAMES, figures
-from antiphon.pipeline.measure.shown import SERVICES, split_by, tables_of
+from antiphon.pipeline.measure.measure import figures
+from antiphon.pipeline.measure.shown import NAMES, SERVICES, split_by, tables_of
 from antiphon.pipeline.measure.traffic import traffic
 from antiphon.pipeline.measure.work import counts, links, overhead, rounds
 from antiphon.pipeline.tables import to_table

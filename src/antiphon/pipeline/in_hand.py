@@ -24,11 +24,16 @@ def newest(tables: Path) -> Path:
     return done[-1] if done else tables / OPEN
 
 
-def replace(rows: DataFrame, tables: Path) -> None:
+def replace(rows: DataFrame | None, tables: Path) -> None:
+    """None if there are none."""
     folders = _folders(tables)
     number = int(folders[-1].name.removeprefix(NUMBERED)) + 1 if folders else 1
     folder = tables / OPEN / f"{NUMBERED}{number:08}"
-    rows.write.partitionBy("run").parquet(str(folder))
+    if rows is None:
+        folder.mkdir()
+        (folder / DONE).touch()
+    else:
+        rows.write.partitionBy("run").parquet(str(folder))
     for old, successor in pairwise([*folders, folder]):
         if time.time() - successor.stat().st_mtime > KEPT_S:
             shutil.rmtree(old)

@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from antiphon.core.errors import UsageError
+from antiphon.pipeline import small
 from antiphon.pipeline.in_hand import newest, replace
 from antiphon.pipeline.segments import (
     DUPLICATE,
@@ -30,15 +31,11 @@ from antiphon.pipeline.segments import (
     look,
     rows_of,
 )
-from antiphon.pipeline.tables import OPEN, RECORDS, SEGMENTS, table_schema
+from antiphon.pipeline.tables import OPEN, RECORDS, SEGMENTS, segments_schema, table_schema
 from antiphon.pipeline.turns import turn
-from antiphon.records.arrow import Batch
+from antiphon.records.arrow import Batch, load
 from antiphon.records.segment import JOURNAL, SEGMENT
 
-SIGHTINGS = (
-    "path string, complete boolean, run string, writer string, source string, segment long, "
-    "rows long, state string, reason string, part string"
-)
 FILES_PER_TASK = 16
 NEWER_COLUMNS: dict[str, bool | float | int | str] = {"size": 0}
 """That parts of an older version do not have, and what their rows mean."""
@@ -63,7 +60,7 @@ def take(spark: SparkSession, found: Sequence[Path], tables: Path) -> Ingested:
 
 
 def _take(spark: SparkSession, found: Sequence[Path], tables: Path) -> Ingested:
-    known = told(spark, tables)
+    known = told(tables)
     sightings = _look_at(spark, found)
     fresh, journals, refused = _choose(sightings, known)
     part = _name_of(fresh)
@@ -71,8 +68,8 @@ def _take(spark: SparkSession, found: Sequence[Path], tables: Path) -> Ingested:
         rows = _rows(spark, [one.path for one in fresh]).withColumn("part", F.lit(part))
         rows.write.mode("overwrite").partitionBy("run", "part").parquet(str(tables / RECORDS))
     (tables / OPEN).mkdir(exist_ok=True)
-    _tell(spark, tables, part, fresh, refused)
-    replace(_rows(spark, [one.path for one in journals]), tables)
+    _tell(tables, part, fresh, refused)
+    replace(_rows(spark, [one.path for one in journals]) if journals else None, tables)
     counts = Ingested(
         files=len(found),
         segments=len(fresh),
@@ -104,13 +101,11 @@ class Told(NamedTuple):
     """Paths, and what was wrong there."""
 
 
-def told(spark: SparkSession, tables: Path) -> Told:
-    if not (tables / SEGMENTS).exists():
-        return Told(frozenset(), frozenset())
-    rows = spark.read.parquet(str(tables / SEGMENTS)).collect()
+def told(tables: Path) -> Told:
+    rows = small.read(tables / SEGMENTS) if (tables / SEGMENTS).exists() else []
     return Told(
-        frozenset((row.run, row.writer, row.segment) for row in rows if row.part),
-        frozenset((row.path, row.state) for row in rows if not row.part),
+        frozenset((row["run"], row["writer"], row["segment"]) for row in rows if row["part"]),
+        frozenset((row["path"], row["state"]) for row in rows if not row["part"]),
     )
 
 
@@ -122,10 +117,10 @@ def records(spark: SparkSession, tables: Path) -> DataFrame:
     schema = from_arrow_schema(table_schema())
     # First, so that a segment taken from now on is in both tables rather than in neither.
     in_hand = spark.read.schema(schema).parquet(str(newest(tables)))
-    named = spark.read.parquet(str(tables / SEGMENTS)).where("part != ''")
-    taken = F.broadcast(named.select("run", "writer", "segment"))
+    told = spark.read.schema(from_arrow_schema(segments_schema())).parquet(str(tables / SEGMENTS))
+    taken = F.broadcast(told.where("part != ''").select("run", "writer", "segment"))
     in_hand = in_hand.join(taken, ["run", "writer", "segment"], "left_anti")
-    parts = [row.part for row in named.select("part").distinct().collect()]
+    parts = sorted({row["part"] for row in small.read(tables / SEGMENTS)} - {""})
     if not parts:
         return in_hand.select(schema.names)
     stored = spark.read.schema(schema.add("part", "string")).parquet(str(tables / RECORDS))
@@ -183,26 +178,20 @@ def _name_of(segments: Sequence[Sighting]) -> str:
 
 def _rows(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     tasks = max(1, len(paths) // FILES_PER_TASK)
-    files = spark.createDataFrame([(path,) for path in paths], "path string").repartition(tasks)
-    return files.mapInArrow(_read, from_arrow_schema(table_schema()))
+
+    def read(batches: Iterable[Any]) -> Iterator[Batch]:
+        """In a Python worker."""
+        for batch in batches:
+            for place in batch.column("id").to_pylist():
+                yield from rows_of(Path(paths[place]))
+
+    return spark.range(0, len(paths), 1, tasks).mapInArrow(read, from_arrow_schema(table_schema()))
 
 
-def _read(batches: Iterable[Any]) -> Iterator[Batch]:
-    """In a Python worker: the rows of the files whose names come in."""
-    for batch in batches:
-        for path in batch.column("path").to_pylist():
-            yield from rows_of(Path(path))
-
-
-def _tell(
-    spark: SparkSession,
-    tables: Path,
-    part: str,
-    fresh: Sequence[Sighting],
-    refused: Sequence[Sighting],
-) -> None:
+def _tell(tables: Path, part: str, fresh: Sequence[Sighting], refused: Sequence[Sighting]) -> None:
     """The last step: from here on the part counts."""
     lines = [(*one, part) for one in fresh] + [(*one, "") for one in refused]
     if lines or not (tables / SEGMENTS).exists():
-        table = spark.createDataFrame(lines, SIGHTINGS).coalesce(1)
-        table.write.mode("append").parquet(str(tables / SEGMENTS))
+        schema = segments_schema()
+        rows = [dict(zip(schema.names, line, strict=True)) for line in lines]
+        small.append(load().Table.from_pylist(rows, schema), tables / SEGMENTS)

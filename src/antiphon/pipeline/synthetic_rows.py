@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Sequence
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +11,16 @@ import numpy.typing as npt
 
 from antiphon.core.ids import NO_CONFIG, ConfigId, ViewId
 from antiphon.core.trace import Record
-from antiphon.pipeline.tables import OPEN, PLACE, RECORDS, SEGMENTS, table_schema, to_table
+from antiphon.pipeline.small import parquet
+from antiphon.pipeline.tables import (
+    OPEN,
+    PLACE,
+    RECORDS,
+    SEGMENTS,
+    segments_schema,
+    table_schema,
+    to_table,
+)
 from antiphon.records.arrow import load
 from antiphon.records.schema import COLUMNS, default_column, rows_to_batch
 from antiphon.records.segment import Heading
@@ -99,21 +107,16 @@ class TableWriter:
     def _write(self, table: Any) -> None:
         path = self._folder / f"{self._files:06}.parquet"
         self._files += 1
-        _parquet().write_table(table.drop_columns(["run"]), path, compression="zstd")
+        parquet().write_table(table.drop_columns(["run"]), path, compression="zstd")
 
     def close(self) -> int:
         """Rows about deliveries that were written."""
         pa = load()
         self._write(pa.Table.from_batches(self._control))
-        names = ("path", "complete", "run", "writer", "source", "segment", "rows", "state")
-        columns = list(zip(*self._sightings, strict=True))
-        table = pa.table(dict(zip((*names, "reason", "part"), map(list, columns), strict=True)))
-        _parquet().write_table(table, self._tables / SEGMENTS / f"{self._run}.parquet")
+        columns = map(list, zip(*self._sightings, strict=True))
+        table = pa.table(list(columns), schema=segments_schema())
+        parquet().write_table(table, self._tables / SEGMENTS / f"{self._run}.parquet")
         return self._delivered
-
-
-def _parquet() -> Any:
-    return import_module("pyarrow.parquet")
 
 
 def _table(run: str, columns: Columns, values: dict[str, Longs]) -> Any:

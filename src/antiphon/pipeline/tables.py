@@ -4,6 +4,7 @@ They are those of a record file, behind where a row stood. Spark has no unsigned
 64 bits keep their pattern and change their sign, which loses nothing; smaller ones grow.
 """
 
+from collections.abc import Mapping
 from functools import cache
 
 from antiphon.records.arrow import Array, Batch, DataType, Schema, load
@@ -25,14 +26,37 @@ PLACE = {
 }
 """Where a row stood: rows of a writer are in the order of segment and row."""
 
+SIGHTING = {
+    "path": "string",
+    "complete": "bool_",
+    "run": "string",
+    "writer": "string",
+    "source": "string",
+    "segment": "int64",
+    "rows": "int64",
+    "state": "string",
+    "reason": "string",
+    "part": "string",
+}
+"""What became of a file: see segments.py, and in which part its rows are."""
+
 
 @cache
 def table_schema() -> Schema:
     pa = load()
-    fields = [pa.field(name, getattr(pa, kind)()) for name, kind in PLACE.items()]
     recorded = arrow_schema()
-    fields += [pa.field(name, signed(recorded.field(name).type)) for name in COLUMNS]
-    return pa.schema(fields)
+    fields = [pa.field(name, signed(recorded.field(name).type)) for name in COLUMNS]
+    return pa.schema([*_schema(PLACE), *fields])
+
+
+@cache
+def segments_schema() -> Schema:
+    return _schema(SIGHTING)
+
+
+def _schema(kinds: Mapping[str, str]) -> Schema:
+    pa = load()
+    return pa.schema([pa.field(name, getattr(pa, kind)()) for name, kind in kinds.items()])
 
 
 @cache

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import rich.progress
@@ -10,12 +10,10 @@ from rich.console import Console
 
 from antiphon.core.errors import ConfigError
 from antiphon.pipeline.session import cores
+from antiphon.pipeline.small import replace
 from antiphon.sim.grid import SPLIT_AND_MERGE, Scenario, cells, read_axis
 from antiphon.tools.pipeline_job import job_options, running
 from antiphon.tools.sim_options import SeedRange, read_trial
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 
 @click.command()
@@ -70,16 +68,10 @@ def campaign(
         with Bar() as bar:
             runs = play_campaign(spark, plan, into, cores(options["master"]), bar.update)
         tables = {"outcomes": outcomes(runs), "latencies": latencies(runs)}
-        rows = {name: _kept(spark, table, into / name) for name, table in tables.items()}
+        rows = {name: replace(table.toArrow(), into / name) for name, table in tables.items()}
         failures = [one._asdict() for one in keep_failures(runs, plan, into)]
         show({"runs": runs.count(), "failed": len(failures), **rows, "failures": failures})
     sys.exit(1 if failures else 0)
-
-
-def _kept(spark: "SparkSession", table: "DataFrame", path: Path) -> list[dict[str, Any]]:
-    """Written, and its rows: there are few."""
-    table.coalesce(1).write.mode("overwrite").parquet(str(path))
-    return [row.asDict() for row in spark.read.parquet(str(path)).collect()]
 
 
 class Bar:

@@ -59,7 +59,7 @@ def running(
     job: str, options: dict[str, Any], bars: bool = True
 ) -> "Iterator[tuple[SparkSession, Show]]":
     """A session while a line tells what goes on, or bars of Spark's; what is shown appears after
-    it: numbers and texts in one table, lists of rows in a table each."""
+    it."""
     progress = Console(stderr=True, highlight=False)
     shown: list[dict[str, Any]] = []
     bars = bars and progress.is_terminal
@@ -72,13 +72,14 @@ def running(
     except AntiphonError as error:
         raise click.UsageError(str(error)) from None
     for found in shown:
-        if options["as_json"]:
-            click.echo(msgspec.json.encode(found).decode())
-        else:
-            _print(found)
+        show(found, options["as_json"])
 
 
-def _print(found: dict[str, Any]) -> None:
+def show(found: dict[str, Any], as_json: bool) -> None:
+    """Numbers and texts in one table, lists of rows in a table each."""
+    if as_json:
+        click.echo(msgspec.json.encode(found).decode())
+        return
     tables = {name: rows for name, rows in found.items() if isinstance(rows, list)}
     console().print(figures_table({name: found[name] for name in found if name not in tables}))
     for name, rows in tables.items():

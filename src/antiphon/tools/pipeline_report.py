@@ -1,11 +1,12 @@
 """`antiphon pipeline report`."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from antiphon.tools.pipeline_job import job_options, running
+from antiphon.core.errors import UsageError
+from antiphon.pipeline.report.report import report as make
+from antiphon.tools.pipeline_job import show
 
 
 @click.command()
@@ -24,14 +25,14 @@ from antiphon.tools.pipeline_job import job_options, running
     default=Path("report.html"),
     show_default=True,
 )
-@job_options
+@click.option("--json", "as_json", is_flag=True, help="One object of JSON, nothing else.")
 def report(
-    places: tuple[Path, ...], benches: tuple[Path, ...], title: str, out: Path, **options: Any
+    places: tuple[Path, ...], benches: tuple[Path, ...], title: str, out: Path, as_json: bool
 ) -> None:
     """One page of HTML with tables and plots, for a run, a campaign, or beside the papers.
 
     PLACES are tables with figures in them: those of `antiphon pipeline measure` and `campaign`.
-    The page needs nothing beside it.
+    The page needs nothing beside it, and no Spark is started for it.
 
     \b
     antiphon pipeline report tables --out run.html
@@ -40,9 +41,10 @@ def report(
     """
     if not places and not benches:
         raise click.UsageError("name tables, or --bench with what a bench has printed")
-    with running("report", options) as (spark, show):
-        from antiphon.pipeline.report.report import report as make
-
-        page = make(spark, places, benches, title)
-        out.write_text(page.html())
-        show({"report": str(out), "sections": [{"title": one.title} for one in page.sections]})
+    try:
+        page = make(places, benches, title)
+    except UsageError as error:
+        raise click.UsageError(str(error)) from None
+    out.write_text(page.html())
+    sections = [{"title": one.title} for one in page.sections]
+    show({"report": str(out), "sections": sections}, as_json)

@@ -13,26 +13,21 @@ measures/about            how long a window is
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from antiphon.core.machine import SECOND
 from antiphon.core.trace import Kind
+from antiphon.pipeline import small
 from antiphon.pipeline.ingest import records
 from antiphon.pipeline.measure.changes import changes, configurations
 from antiphon.pipeline.measure.facts import Facts, of_kind, prepare
 from antiphon.pipeline.measure.latency import latency
+from antiphon.pipeline.measure.shown import MEASURES
 from antiphon.pipeline.measure.traffic import traffic
 from antiphon.pipeline.measure.work import counts, links, overhead, rounds
-
-MEASURES = "measures"
-NAMES = (
-    *("latency", "traffic", "rounds", "overhead", "links", "changes", "configurations"),
-    *("events", "about"),
-)
-Rows = list[dict[str, Any]]
+from antiphon.pipeline.small import Rows
 
 
 def measure(
@@ -43,9 +38,7 @@ def measure(
     facts = prepare(rows.where(rows.run == run) if run else rows, window_us)
     found = {}
     for name, table in figures(spark, facts).items():
-        path = str(tables / MEASURES / name)
-        table.coalesce(1).write.mode("overwrite").parquet(path)
-        found[name] = [row.asDict(recursive=True) for row in spark.read.parquet(path).collect()]
+        found[name] = small.replace(table.toArrow(), tables / MEASURES / name)
     facts.forget()
     return found
 

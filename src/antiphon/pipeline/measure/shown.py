@@ -3,8 +3,16 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from antiphon.pipeline.small import Rows
+
 Row = Mapping[str, Any]
-Rows = list[dict[str, Any]]
+
+MEASURES = "measures"
+NAMES = (
+    *("latency", "traffic", "rounds", "overhead", "links", "changes", "configurations"),
+    *("events", "about"),
+)
+"""Tables of figures, and the folder that they are in."""
 
 STAGES = ("stamped", "delivered", "stable", "handed")
 SERVICES = ("unreliable", "reliable", "fifo", "causal", "agreed", "safe")

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from antiphon.pipeline.measure.shown import SERVICES, Rows
+from antiphon.pipeline.measure.shown import SERVICES
 from antiphon.pipeline.report.drawing import COLOURS, SERVICE_COLOURS, drawing, plain_numbers
 from antiphon.pipeline.report.page import Page, cell_text
+from antiphon.pipeline.small import Rows
 
 MERGE = ("merge_p50_ms", "merge_p95_ms", "merge_max_ms")
 

@@ -3,9 +3,10 @@
 from typing import Any
 
 from antiphon.core.errors import UsageError
-from antiphon.pipeline.measure.shown import Rows, handed, only, split_by, tables_of
+from antiphon.pipeline.measure.shown import handed, only, split_by, tables_of
 from antiphon.pipeline.report import run_plots
 from antiphon.pipeline.report.page import Page, cell_text
+from antiphon.pipeline.small import Rows
 
 HISTORIES_MAX = 4
 TITLES = {

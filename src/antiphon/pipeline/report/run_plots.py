@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from antiphon.pipeline.measure.shown import SERVICES, Rows, handed, split_by
+from antiphon.pipeline.measure.shown import SERVICES, handed, split_by
 from antiphon.pipeline.report.drawing import (
     COLOURS,
     INK,
@@ -13,6 +13,7 @@ from antiphon.pipeline.report.drawing import (
     drawing,
     plain_numbers,
 )
+from antiphon.pipeline.small import Rows
 
 PERCENTILES = ("p50", "p90", "p99", "p99_9")
 PHASES = ("gather", "collect", "recover", "ready")

@@ -6,7 +6,6 @@ it lies in the file, twenty times as fast. So a task gets names of files, and re
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -16,6 +15,7 @@ import numpy as np
 from antiphon.check.reading import PROFILE
 from antiphon.core.errors import UsageError
 from antiphon.pipeline.in_hand import newest
+from antiphon.pipeline.small import parquet
 from antiphon.pipeline.tables import RECORDS, SEGMENTS
 from antiphon.pipeline.verify.names import Flags, Longs, mixed
 from antiphon.records.arrow import load
@@ -85,10 +85,6 @@ def _cut(path: Path, run: str, passed: list[str]) -> Iterator[Piece]:
         return
     for group in range(parquet().ParquetFile(path).num_row_groups):
         yield Piece(str(path.absolute()), run, group, group + 1, passed)
-
-
-def parquet() -> Any:
-    return import_module("pyarrow.parquet")
 
 
 class Columns:

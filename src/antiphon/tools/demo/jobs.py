@@ -6,8 +6,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from antiphon.pipeline.measure.shown import Rows
 from antiphon.pipeline.session import spark_session
+from antiphon.pipeline.small import Rows
 from antiphon.tools.demo.story import Say
 
 QUICK = {
@@ -45,7 +45,7 @@ def analyse(directory: Path, master: str, say: Say) -> Results:
         say(f"verify: {kept}")
         figures = measure(spark, tables)
         say(f"measure: {len(figures)} tables in {tables / 'measures'}")
-        page = report(spark, [tables], [], "Antiphon demo")
+        page = report([tables], [], "Antiphon demo")
         page.subtitle = f"{rows:,} records of daemons and clients: {kept}"
         out.write_text(page.html())
     return Results(rows, violations, figures, out)
