@@ -18,10 +18,11 @@ $(ANTIPHON) sim changes --seeds 0:20
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test soak chaos bench sim docs clean environment style
+BASE ?= HEAD
+.PHONY: help demo check test soak chaos bench bench-full bench-check sim docs clean environment style
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 demo: environment ## real daemons under load and faults; judged, and measured on Spark
 	$(ANTIPHON) demo
@@ -41,6 +42,12 @@ chaos: environment ## real daemons and clients under faults for three minutes; n
 
 bench: environment ## our rates against those of the C systems on this machine; needs root
 	$(ANTIPHON) bench peers
+
+bench-full: environment ## the same with every service that orders and several senders; half an hour
+	$(ANTIPHON) bench peers --full
+
+bench-check: environment ## this tree against a commit, by turns: make bench-check BASE=HEAD~1
+	$(ANTIPHON) bench check $(BASE)
 
 sim: environment ## replay one seed: make sim SEED=7
 	$(ANTIPHON) sim --seed $(SEED)

@@ -1,7 +1,7 @@
 """`antiphon bench`: measure a cluster, and check every message while measuring."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from secrets import token_hex
 from typing import Any
@@ -17,13 +17,15 @@ from antiphon.core.service import Service
 from antiphon.pipeline.session import spark_session
 from antiphon.tools.bench.membership import run_membership
 from antiphon.tools.bench.order import Line, run_order
-from antiphon.tools.bench.peers.compare import run_peers
+from antiphon.tools.bench.peers.compare import FULL, SHORT, run_peers
+from antiphon.tools.bench.peers.times import run_times
 from antiphon.tools.bench.plan import API, CLIENTS, Plan
 from antiphon.tools.bench.reception import BenchFailed
 from antiphon.tools.bench.steps import SIZES, STEPS, measure_steps
 from antiphon.tools.bench.target import Target, own_daemons, running_daemons
 from antiphon.tools.bench.traffic import Figures, Say, run_traffic
 from antiphon.tools.bench.verify import run_verify
+from antiphon.tools.bench.versus import CASES, PAIRS_LEAST, run_check
 from antiphon.tools.bench.wan.command import wan
 from antiphon.tools.tables import console, figures_table, rows_table
 
@@ -109,6 +111,7 @@ def bench() -> None:
       antiphon bench wan --only table3
       antiphon bench steps
       antiphon bench peers
+      antiphon bench check HEAD~1
 
     \b
     Exit codes:
@@ -253,20 +256,41 @@ def stream(daemons: int, as_json: bool, **options: Any) -> None:
 
 
 @bench.command()
-@click.option("--runs", type=click.IntRange(1), default=3, show_default=True, help="Of everything.")
+@click.option("--full", is_flag=True, help="Safe messages and three senders, too.")
+@click.option("--runs", type=click.IntRange(1), help="Of every rate; 3 if not said, 5 with --full.")
 @click.option("--seconds", type=click.FloatRange(0.5), default=3.0, show_default=True)
 @AS_JSON
-def peers(runs: int, seconds: float, as_json: bool) -> None:
-    """Our rates against the bars set by the C systems, with Corosync measured by turns.
+def peers(full: bool, runs: int | None, seconds: float, as_json: bool) -> None:
+    """Our rates and times against the bars set by the C systems, with Corosync measured by turns.
 
     Needs root; installs Corosync by apt if it is missing.
     """
     with _outcome(as_json) as (say, _):
-        lines, load = run_peers(runs, seconds, say)
+        runs = runs or (5 if full else 3)
+        lines, load = run_peers(FULL if full else SHORT, runs, seconds, say)
+        times = run_times(seconds, runs, say)
         if not as_json:
-            rows = [msgspec.structs.asdict(line) for line in lines]
-            console().print(rows_table("agreed messages, one sender", rows))
-        click.echo(msgspec.json.encode({"lines": lines, "load_average": load}).decode())
+            console().print(rows_table("messages a second", _rows(lines)))
+            held = [
+                row | {"holds": one.holds} for row, one in zip(_rows(times), times, strict=True)
+            ]
+            console().print(rows_table("times", held))
+        found = {"lines": lines, "times": times, "load_average": load}
+        click.echo(msgspec.json.encode(found).decode())
+
+
+@bench.command()
+@click.argument("base", default="HEAD")
+@click.option("--pairs", type=click.IntRange(PAIRS_LEAST), default=PAIRS_LEAST, show_default=True)
+@click.option("--seconds", type=click.FloatRange(0.5), default=2.0, show_default=True)
+@AS_JSON
+def check(base: str, pairs: int, seconds: float, as_json: bool) -> None:
+    """This tree against the commit BASE, by turns: ratios of their rates, with quartiles."""
+    with _outcome(as_json) as (say, _):
+        ratios = run_check(base, CASES, pairs, seconds, say)
+        if not as_json:
+            console().print(rows_table(f"rates by those of {base}", _rows(ratios)))
+        click.echo(msgspec.json.encode(ratios).decode())
 
 
 @bench.command()
@@ -279,9 +303,12 @@ def steps(only: tuple[str, ...], sizes: tuple[int, ...], as_json: bool) -> None:
     """What single steps of a message's way cost, without sockets: microseconds of processor."""
     found = list(measure_steps(only, sizes))
     if not as_json:
-        rows = [msgspec.structs.asdict(cost) for cost in found]
-        console().print(rows_table("steps", rows))
+        console().print(rows_table("steps", _rows(found)))
     click.echo(msgspec.json.encode(found).decode())
+
+
+def _rows(found: Sequence[msgspec.Struct]) -> list[dict[str, Any]]:
+    return [msgspec.structs.asdict(one) for one in found]
 
 
 def _run_traffic(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from antiphon.tools.bench.peers.compare import BARS, Bar, Line, _line
+from antiphon.tools.bench.peers.compare import BARS, Bar, Line, Row, _line
 
 BAR = Bar(100, 3, 32_000, 12, 75_200)
 
@@ -12,7 +12,7 @@ def line(theirs: float, *rates: float) -> Line:
         {"messages_per_second": rate, "latency_p50_us": 1_500, "latency_p99_us": 9_000}
         for rate in rates
     ]
-    return _line(BAR, theirs, runs)
+    return _line(Row(BAR), theirs, runs)
 
 
 def test_on_the_same_machine_the_bar_is_what_it_was() -> None:

@@ -5,11 +5,13 @@ set, says how fast the machine is now, and raises or lowers the bars.
 """
 
 import os
+from collections.abc import Sequence
 from secrets import token_hex
 from statistics import median
 
 import msgspec
 
+from antiphon.core.service import Service
 from antiphon.tools.bench.peers.corosync import corosync
 from antiphon.tools.bench.plan import Plan
 from antiphon.tools.bench.target import own_daemons
@@ -17,7 +19,7 @@ from antiphon.tools.bench.traffic import Say, run_traffic, silent
 
 
 class Bar(msgspec.Struct, frozen=True):
-    """For agreed messages of one sender."""
+    """Set by agreed messages of one sender, for every service that orders and any senders."""
 
     size: int
     daemons: int
@@ -44,11 +46,28 @@ TRUSTED = (0.6, 1.6)
 """A machine that is slower or faster than that by Corosync is not the one that was measured."""
 
 
+class Row(msgspec.Struct, frozen=True):
+    bar: Bar
+    service: Service = Service.AGREED
+    senders: int = 1
+
+
+SHORT = tuple(map(Row, BARS))
+FULL = tuple(
+    Row(bar, service, senders)
+    for bar in BARS
+    for service in (Service.AGREED, Service.SAFE)
+    for senders in (1, 3)
+)
+
+
 class Line(msgspec.Struct, frozen=True):
     """Medians of the runs."""
 
     size: int
     daemons: int
+    service: str
+    senders: int
     corosync: int
     machine: float
     """Corosync's rate by its former one."""
@@ -63,34 +82,40 @@ class Line(msgspec.Struct, frozen=True):
     trusted: bool
 
 
-def run_peers(runs: int, seconds: float, say: Say) -> tuple[list[Line], float]:
+def run_peers(rows: Sequence[Row], runs: int, seconds: float, say: Say) -> tuple[list[Line], float]:
     """The lines, and the highest load of the machine before a run."""
     theirs: dict[int, list[float]] = {}
-    ours: dict[Bar, list[dict[str, float]]] = {}
+    ours: dict[Row, list[dict[str, float]]] = {}
     load = 0.0
     with corosync(say) as cluster:
         for run in range(runs):
-            for size in dict.fromkeys(bar.size for bar in BARS):
+            for size in dict.fromkeys(row.bar.size for row in rows):
                 say(f"run {run + 1} of {runs}, {size} bytes: Corosync")
                 theirs.setdefault(size, []).append(cluster.flood(size, seconds))
-                for bar in (one for one in BARS if one.size == size):
-                    say(f"run {run + 1} of {runs}, {size} bytes: {bar.daemons} daemons")
+                for row in (one for one in rows if one.bar.size == size):
+                    say(f"run {run + 1} of {runs}, {size} bytes: {row.bar.daemons} daemons")
                     load = max(load, os.getloadavg()[0])
-                    ours.setdefault(bar, []).append(_flood(bar, seconds))
-    return [_line(bar, median(theirs[bar.size]), ours[bar]) for bar in BARS], round(load, 2)
+                    ours.setdefault(row, []).append(_flood(row, seconds))
+    return [_line(row, median(theirs[row.bar.size]), ours[row]) for row in rows], round(load, 2)
 
 
-def _flood(bar: Bar, seconds: float) -> dict[str, float]:
+def _flood(row: Row, seconds: float) -> dict[str, float]:
     plan = Plan(
-        receivers=bar.daemons, size=bar.size, seconds=seconds, prefix=f"bench-{token_hex(3)}"
+        senders=row.senders,
+        receivers=row.bar.daemons,
+        size=row.bar.size,
+        services=(row.service,),
+        seconds=seconds,
+        prefix=f"bench-{token_hex(3)}",
     )
-    with own_daemons(bar.daemons) as (target, _):
+    with own_daemons(row.bar.daemons) as (target, _):
         found = run_traffic(plan, target, silent)
     wanted = ("messages_per_second", "latency_p50_us", "latency_p99_us")
     return {name: float(str(found[name])) for name in wanted}
 
 
-def _line(bar: Bar, theirs: float, runs: list[dict[str, float]]) -> Line:
+def _line(row: Row, theirs: float, runs: list[dict[str, float]]) -> Line:
+    bar = row.bar
     machine = theirs / bar.corosync
     wanted = bar.factor * bar.spread * machine
     middle = {name: median(run[name] for run in runs) for name in runs[0]}
@@ -98,6 +123,8 @@ def _line(bar: Bar, theirs: float, runs: list[dict[str, float]]) -> Line:
     return Line(
         bar.size,
         bar.daemons,
+        row.service.name.lower(),
+        row.senders,
         round(theirs),
         round(machine, 2),
         round(wanted),

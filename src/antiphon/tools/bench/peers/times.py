@@ -1,0 +1,75 @@
+"""What the C systems are compared by besides their rates: latency at a low rate, how long a change
+of the membership takes, and what daemons cost that do nothing."""
+
+import time
+from secrets import token_hex
+
+import msgspec
+
+from antiphon.core.service import Service
+from antiphon.tools.bench.membership import run_membership
+from antiphon.tools.bench.plan import Plan
+from antiphon.tools.bench.target import cpu_seconds, own_daemons
+from antiphon.tools.bench.traffic import Figures, Say, run_traffic, silent
+
+RATE = 100.0
+LATENCY_BARS = {
+    (1, Service.AGREED): (0.20, 0.45),
+    (3, Service.AGREED): (0.52, 3.4),
+    (3, Service.SAFE): (0.73, 4.0),
+}
+"""Milliseconds of Spread 5.0.1, p50 and p99, by daemons and service."""
+
+CHANGE_BAR_MS = 1_000.0
+CHANGES = {"kill": "a killed daemon to the view without it", "restart": "its start to the merger"}
+IDLE_DAEMONS = 3
+IDLE_SECONDS = 5.0
+
+
+class Time(msgspec.Struct, frozen=True):
+    what: str
+    ours: float
+    bar: float | None
+    unit: str
+
+    @property
+    def holds(self) -> bool:
+        return self.bar is None or self.ours <= self.bar
+
+
+def run_times(seconds: float, repeat: int, say: Say) -> list[Time]:
+    found: list[Time] = []
+    for (daemons, service), bars in LATENCY_BARS.items():
+        name = service.name.lower()
+        say(f"latency of {name} messages, {daemons} daemons")
+        told = _ping(daemons, service, seconds)
+        for part, bar in zip(("p50", "p99"), bars, strict=True):
+            what = f"{name}, {daemons} daemons, {RATE:.0f} messages a second, {part}"
+            found.append(Time(what, _number(told, f"latency_{part}_us") / 1_000, bar, "ms"))
+    with own_daemons(IDLE_DAEMONS) as (target, cluster):
+        say(f"{IDLE_DAEMONS} daemons that do nothing")
+        before = cpu_seconds(target.pids)
+        time.sleep(IDLE_SECONDS)
+        share = (cpu_seconds(target.pids) - before) / IDLE_SECONDS / IDLE_DAEMONS
+        found.append(Time("an idle daemon's processor", round(100 * share, 2), None, "%"))
+        told = run_membership(cluster, repeat, say)
+    for drill, what in CHANGES.items():
+        median = _number(told, f"{drill}_median_ms")
+        found.append(Time(f"{what}, median of {repeat}", median, CHANGE_BAR_MS, "ms"))
+    return found
+
+
+def _ping(daemons: int, service: Service, seconds: float) -> Figures:
+    plan = Plan(
+        receivers=daemons,
+        services=(service,),
+        rate=RATE,
+        seconds=seconds,
+        prefix=f"bench-{token_hex(3)}",
+    )
+    with own_daemons(daemons) as (target, _):
+        return run_traffic(plan, target, silent)
+
+
+def _number(told: Figures, name: str) -> float:
+    return float(str(told[name]))
