@@ -17,7 +17,7 @@ from antiphon.core.service import Service
 from antiphon.pipeline.session import spark_session
 from antiphon.tools.bench.membership import run_membership
 from antiphon.tools.bench.order import Line, run_order
-from antiphon.tools.bench.peers.compare import FULL, SHORT, run_peers
+from antiphon.tools.bench.peers.compare import FULL, SHORT, Comparison, run_peers
 from antiphon.tools.bench.peers.times import run_times
 from antiphon.tools.bench.plan import API, CLIENTS, Plan
 from antiphon.tools.bench.reception import BenchFailed
@@ -263,20 +263,33 @@ def stream(daemons: int, as_json: bool, **options: Any) -> None:
 def peers(full: bool, runs: int | None, seconds: float, as_json: bool) -> None:
     """Our rates and times against the bars set by the C systems, with Corosync measured by turns.
 
-    Needs root; installs Corosync by apt if it is missing.
+    NATS and ZeroMQ are measured beside them, if they can be had. Needs root; installs Corosync and
+    NATS by apt if they are missing.
     """
     with _outcome(as_json) as (say, _):
         runs = runs or (5 if full else 3)
-        lines, load = run_peers(FULL if full else SHORT, runs, seconds, say)
+        found = run_peers(FULL if full else SHORT, runs, seconds, say)
         times = run_times(seconds, runs, say)
         if not as_json:
-            console().print(rows_table("messages a second", _rows(lines)))
+            console().print(rows_table("messages a second", _rows(found.lines)))
+            console().print(rows_table("others, messages a second", _systems(found)))
             held = [
                 row | {"holds": one.holds} for row, one in zip(_rows(times), times, strict=True)
             ]
             console().print(rows_table("times", held))
-        found = {"lines": lines, "times": times, "load_average": load}
-        click.echo(msgspec.json.encode(found).decode())
+        for name, why in found.without.items():
+            click.echo(f"without {name}: {why}", err=True)
+        told = msgspec.structs.asdict(found) | {"times": times}
+        click.echo(msgspec.json.encode(told).decode())
+
+
+def _systems(found: Comparison) -> list[dict[str, Any]]:
+    """A row for each of the others, a column for each size."""
+    sizes = dict.fromkeys(line.size for line in found.lines)
+    return [
+        {"system": name} | {f"{size:,} bytes": rates.get(size) for size in sizes}
+        for name, rates in found.systems.items()
+    ]
 
 
 @bench.command()

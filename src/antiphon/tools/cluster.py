@@ -162,7 +162,7 @@ class LocalCluster:
                 stdout=target,
                 stderr=target,
                 process_group=0,
-                preexec_fn=_end_with_parent,
+                preexec_fn=end_with_parent,
             )
 
     def _await(self, daemon: LocalDaemon) -> None:
@@ -230,7 +230,7 @@ class LocalCluster:
         return codes
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """In the new process: a cluster whose owner was killed must not run on for ever."""
     _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 

@@ -12,6 +12,8 @@ from antiphon.wire.spread.words import NAME_BYTES, SAFE_REST_BYTES_MAX
 
 API = ("asyncio", "blocking")
 CLIENTS = ("native", "spread")
+"""Of those that `Plan.client` names: the protocols that our daemons speak."""
+
 SPREAD_BYTES_MAX = SAFE_REST_BYTES_MAX - NAME_BYTES
 
 
@@ -33,7 +35,7 @@ class Plan(msgspec.Struct, frozen=True):
     """Messages a second of each sender, with an echo; 0: as fast as flow control permits."""
 
     api: Literal["asyncio", "blocking"] = "asyncio"
-    client: Literal["native", "spread"] = "native"
+    client: Literal["native", "spread", "nats", "zeromq"] = "native"
     """The protocol that senders and receivers speak."""
 
     await_each: bool = False

@@ -34,6 +34,13 @@ class BenchFailed(AntiphonError):
     """What was received is not what was sent, or the bench could not be carried out."""
 
 
+class Bare(Event, frozen=True, gc=False):
+    """A message of a system that is not ours."""
+
+    payload: bytes
+    kind: int
+
+
 def check_news(event: Event) -> None:
     """For whoever expects only messages and views."""
     if isinstance(event, Gap | Closed):
@@ -77,7 +84,11 @@ class Reception:
 
     def take(self, event: Event) -> bool:
         """Whether this was the last."""
-        if type(event) is not Message and type(event) is not spread.Message:
+        if (
+            type(event) is not Message
+            and type(event) is not spread.Message
+            and type(event) is not Bare
+        ):
             return self._take_news(event)
         payload = event.payload
         try:

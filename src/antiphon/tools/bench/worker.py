@@ -6,7 +6,7 @@ import sys
 from antiphon.core.errors import AntiphonError
 from antiphon.tools.bench import aio_clients, blocking_clients
 from antiphon.tools.bench.cue import Cue
-from antiphon.tools.bench.plan import Failed, Report
+from antiphon.tools.bench.plan import Failed, Post, Received, Report, Sent
 
 
 def main() -> None:
@@ -16,13 +16,25 @@ def main() -> None:
         post = cue.post()
         report: Report
         try:
-            if post.plan.api == "asyncio":
-                report = asyncio.run(aio_clients.run(post, cue))
-            else:
-                report = blocking_clients.run(post, cue)
+            report = _run(post, cue)
         except* (AntiphonError, TimeoutError) as errors:
             report = Failed(f"{post.name}: {_first(errors)}")
         cue.report(report)
+
+
+def _run(post: Post, cue: Cue) -> Sent | Received:
+    # The libraries of other systems are there only where they are measured.
+    if post.plan.client == "nats":
+        from antiphon.tools.bench.peers import nats_clients
+
+        return asyncio.run(nats_clients.run(post, cue))
+    if post.plan.client == "zeromq":
+        from antiphon.tools.bench.peers import zeromq_clients
+
+        return zeromq_clients.run(post, cue)
+    if post.plan.api == "asyncio":
+        return asyncio.run(aio_clients.run(post, cue))
+    return blocking_clients.run(post, cue)
 
 
 def _first(error: BaseException) -> str:

@@ -1,7 +1,8 @@
 """`bench peers`: our rates against the bars that the C systems set, on this machine and today.
 
 Corosync is measured by turns with us; what it reaches, against what it reached when the bars were
-set, says how fast the machine is now, and raises or lowers the bars.
+set, says how fast the machine is now, and raises or lowers the bars. NATS and ZeroMQ have their
+turns, too: they promise less, and no bar is theirs, but many know how fast they are.
 """
 
 import os
@@ -12,7 +13,7 @@ from statistics import median
 import msgspec
 
 from antiphon.core.service import Service
-from antiphon.tools.bench.peers.corosync import corosync
+from antiphon.tools.bench.peers.systems import COROSYNC, Systems
 from antiphon.tools.bench.plan import Plan
 from antiphon.tools.bench.target import own_daemons
 from antiphon.tools.bench.traffic import Say, run_traffic, silent
@@ -82,21 +83,36 @@ class Line(msgspec.Struct, frozen=True):
     trusted: bool
 
 
-def run_peers(rows: Sequence[Row], runs: int, seconds: float, say: Say) -> tuple[list[Line], float]:
-    """The lines, and the highest load of the machine before a run."""
-    theirs: dict[int, list[float]] = {}
+class Comparison(msgspec.Struct, frozen=True):
+    lines: list[Line]
+    systems: dict[str, dict[int, int]]
+    """Messages a second of the others by size, one sender and three receivers."""
+
+    without: dict[str, str]
+    """Why a system is not among them."""
+
+    load_average: float
+    """The highest before a run."""
+
+
+def run_peers(rows: Sequence[Row], runs: int, seconds: float, say: Say) -> Comparison:
     ours: dict[Row, list[dict[str, float]]] = {}
     load = 0.0
-    with corosync(say) as cluster:
+    with Systems(say) as systems:
         for run in range(runs):
             for size in dict.fromkeys(row.bar.size for row in rows):
-                say(f"run {run + 1} of {runs}, {size} bytes: Corosync")
-                theirs.setdefault(size, []).append(cluster.flood(size, seconds))
+                systems.flood(size, seconds)
                 for row in (one for one in rows if one.bar.size == size):
                     say(f"run {run + 1} of {runs}, {size} bytes: {row.bar.daemons} daemons")
                     load = max(load, os.getloadavg()[0])
                     ours.setdefault(row, []).append(_flood(row, seconds))
-    return [_line(row, median(theirs[row.bar.size]), ours[row]) for row in rows], round(load, 2)
+    theirs = systems.medians
+    return Comparison(
+        [_line(row, theirs[COROSYNC][row.bar.size], ours[row]) for row in rows],
+        {name: {size: round(rate) for size, rate in by.items()} for name, by in theirs.items()},
+        systems.without,
+        round(load, 2),
+    )
 
 
 def _flood(row: Row, seconds: float) -> dict[str, float]:

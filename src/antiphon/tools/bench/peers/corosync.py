@@ -11,16 +11,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from antiphon.core.errors import UsageError
+from antiphon.tools.bench.peers.peer import RECEIVERS, end, install_packages
 from antiphon.tools.bench.reception import BenchFailed
 from antiphon.tools.bench.traffic import Say
 from antiphon.tools.chaos.namespaces import Namespaces, address_of, require_programs
 
 SOURCE = Path(__file__).parent / "cpg_client.c"
 PACKAGES = ("corosync", "libcpg-dev")
-NODES = 3
+NODES = RECEIVERS
 START_SECONDS = 30.0
-STOP_SECONDS = 5.0
 LEAD_SECONDS = 0.2
 """Between the cue and the first message."""
 
@@ -56,14 +55,10 @@ NODE_LIST = "".join(
 )
 
 
-def install(folder: Path) -> Path:
+def install(folder: Path, say: Say) -> Path:
     """The client, built; what is missing of the system is installed by apt."""
     if not shutil.which("corosync") or not Path("/usr/include/corosync/cpg.h").exists():
-        for command in (["update", "-qq"], ["install", "-y", "-qq", *PACKAGES]):
-            done = subprocess.run(["apt-get", *command], capture_output=True, text=True)
-            if done.returncode:
-                what = f"{' '.join(PACKAGES)} cannot be installed: {done.stderr[-200:]}"
-                raise UsageError("no_programs", what, "install them by hand")
+        install_packages(PACKAGES, say)
     built = folder / "cpg_client"
     subprocess.run(["gcc", "-O2", "-o", str(built), str(SOURCE), "-lcpg"], check=True)
     return built
@@ -115,7 +110,7 @@ def corosync(say: Say) -> Iterator[Corosync]:
     require_programs(say)
     with tempfile.TemporaryDirectory(prefix="antiphon-corosync-") as name:
         folder = Path(name)
-        client = install(folder)
+        client = install(folder, say)
         with Namespaces(NODES) as spaces:
             nodes = [_start_node(spaces, folder, number) for number in spaces.numbers]
             try:
@@ -125,7 +120,7 @@ def corosync(say: Say) -> Iterator[Corosync]:
                 for node in nodes:
                     node.terminate()
                 for node in nodes:
-                    _end(node)
+                    end(node)
 
 
 def _start_node(spaces: Namespaces, folder: Path, number: int) -> "subprocess.Popen[bytes]":
@@ -149,11 +144,3 @@ def _await_members(spaces: Namespaces, nodes: "list[subprocess.Popen[bytes]]") -
             if time.monotonic() > until or any(node.poll() is not None for node in nodes):
                 raise BenchFailed("Corosync did not come up; is one running already?")
             time.sleep(0.1)
-
-
-def _end(node: "subprocess.Popen[bytes]") -> None:
-    try:
-        node.wait(STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        node.kill()
-        node.wait()
