@@ -1,18 +1,20 @@
 """Bars rise and fall with the machine."""
 
+from typing import Any
+
 import pytest
 
-from antiphon.tools.bench.peers.compare import BARS, Bar, Line, Row, _line
+from antiphon.tools.bench.peers.compare import BARS, FULL, SHORT, Bar, Line, Row, _line
 
 BAR = Bar(100, 3, 32_000, 12, 75_200)
 
 
-def line(theirs: float, *rates: float) -> Line:
+def line(theirs: float, *rates: float, **of_row: Any) -> Line:
     runs = [
         {"messages_per_second": rate, "latency_p50_us": 1_500, "latency_p99_us": 9_000}
         for rate in rates
     ]
-    return _line(Row(BAR), theirs, runs)
+    return _line(Row(BAR, **of_row), theirs, runs)
 
 
 def test_on_the_same_machine_the_bar_is_what_it_was() -> None:
@@ -34,3 +36,16 @@ def test_every_size_has_both_bars() -> None:
     assert {(bar.size, bar.daemons) for bar in BARS} == {
         (size, daemons) for size in (100, 1_000, 8_192, 65_536) for daemons in (1, 3)
     }
+
+
+@pytest.mark.parametrize("client", ["blocking", "await each"])
+def test_other_ways_to_send_are_told_without_a_bar(client: str) -> None:
+    found = line(75_200, 50_000, client=client)
+    assert (found.client, found.ours, found.bar, found.reached) == (client, 50_000, None, None)
+
+
+@pytest.mark.parametrize("rows", [SHORT, FULL])
+def test_they_are_measured_with_small_messages_and_three_daemons(rows: tuple[Row, ...]) -> None:
+    others = [row for row in rows if row.client != "asyncio"]
+    assert [row.client for row in others] == ["blocking", "await each"]
+    assert {(row.bar.size, row.bar.daemons, row.senders) for row in others} == {(100, 3, 1)}

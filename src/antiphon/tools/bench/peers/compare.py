@@ -9,6 +9,7 @@ import os
 from collections.abc import Sequence
 from secrets import token_hex
 from statistics import median
+from typing import Literal
 
 import msgspec
 
@@ -51,14 +52,25 @@ class Row(msgspec.Struct, frozen=True):
     bar: Bar
     service: Service = Service.AGREED
     senders: int = 1
+    client: Literal["asyncio", "blocking", "await each"] = "asyncio"
+    """The bars are for the first."""
 
 
-SHORT = tuple(map(Row, BARS))
-FULL = tuple(
-    Row(bar, service, senders)
+OTHER_CLIENTS = tuple(
+    Row(bar, client=client)
     for bar in BARS
-    for service in (Service.AGREED, Service.SAFE)
-    for senders in (1, 3)
+    if (bar.size, bar.daemons) == (100, 3)
+    for client in ("blocking", "await each")
+)
+SHORT = (*map(Row, BARS), *OTHER_CLIENTS)
+FULL = (
+    *(
+        Row(bar, service, senders)
+        for bar in BARS
+        for service in (Service.AGREED, Service.SAFE)
+        for senders in (1, 3)
+    ),
+    *OTHER_CLIENTS,
 )
 
 
@@ -69,13 +81,14 @@ class Line(msgspec.Struct, frozen=True):
     daemons: int
     service: str
     senders: int
+    client: str
     corosync: int
     machine: float
     """Corosync's rate by its former one."""
 
-    bar: int
+    bar: int | None
     ours: int
-    reached: float
+    reached: float | None
     """Our rate by the bar."""
 
     latency_p50_ms: float
@@ -122,6 +135,8 @@ def _flood(row: Row, seconds: float) -> dict[str, float]:
         size=row.bar.size,
         services=(row.service,),
         seconds=seconds,
+        api="blocking" if row.client == "blocking" else "asyncio",
+        await_each=row.client == "await each",
         prefix=f"bench-{token_hex(3)}",
     )
     with own_daemons(row.bar.daemons) as (target, _):
@@ -133,7 +148,7 @@ def _flood(row: Row, seconds: float) -> dict[str, float]:
 def _line(row: Row, theirs: float, runs: list[dict[str, float]]) -> Line:
     bar = row.bar
     machine = theirs / bar.corosync
-    wanted = bar.factor * bar.spread * machine
+    wanted = bar.factor * bar.spread * machine if row.client == "asyncio" else None
     middle = {name: median(run[name] for run in runs) for name in runs[0]}
     rate = middle["messages_per_second"]
     return Line(
@@ -141,11 +156,12 @@ def _line(row: Row, theirs: float, runs: list[dict[str, float]]) -> Line:
         bar.daemons,
         row.service.name.lower(),
         row.senders,
+        row.client,
         round(theirs),
         round(machine, 2),
-        round(wanted),
+        None if wanted is None else round(wanted),
         round(rate),
-        round(rate / wanted, 2),
+        None if wanted is None else round(rate / wanted, 2),
         round(middle["latency_p50_us"] / 1_000, 1),
         round(middle["latency_p99_us"] / 1_000, 1),
         TRUSTED[0] <= machine <= TRUSTED[1],
