@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from antiphon.tools.bench.target import own_daemons
+from antiphon.tools.loaded import loaded
 
 SECONDS = ["--seconds", "0.3", "--warmup", "0.1"]
 PROGRAM = "from antiphon.tools.bench_command import bench; bench()"
@@ -75,3 +76,13 @@ def test_a_ring_is_compared_with_stamps() -> None:
     assert all(line["messages_per_second"] > 0 for line in lines.values())
     # An idle site answers at once: a timer of the links would be seen here.
     assert lines["idle", "all-ack"]["latency_p50_us"] < 50_000
+
+
+def test_a_pace_is_kept_and_thirds_are_measured() -> None:
+    """Whether they are alike is for half an hour to say, on a machine that does nothing else."""
+    _, found = loaded(3.0, daemons=1)
+    assert 0 < found["pace"] < found["saturated"]
+    assert found["carried"] > 0
+    for third in ("first", "middle", "last"):
+        assert found[f"kib_each_{third}"] > 1_000
+        assert found[f"p99_ms_{third}"] > 0

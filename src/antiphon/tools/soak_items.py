@@ -25,6 +25,7 @@ SPEED_SEEDS = range(0, 60)
 FUZZ_INPUTS = 5_000_000
 VIEWS_SIMULATED = 200_000
 VIEWS_REAL = 5_000
+LOADED_SECONDS = 1_800
 BIG_SITES, BIG_DAEMONS = 100, 50
 
 Figures = dict[str, float]
@@ -128,6 +129,12 @@ def _flooded(soak: Soak) -> tuple[bool, Figures]:
     return flooded(5)
 
 
+def _loaded(soak: Soak) -> tuple[bool, Figures]:
+    from antiphon.tools.loaded import loaded
+
+    return loaded(LOADED_SECONDS)
+
+
 def _chaos(soak: Soak) -> tuple[bool, Figures]:
     return _command(["chaos", "--seconds", "300", "--runs", "12", "--json"])
 
@@ -208,6 +215,11 @@ ITEMS: dict[str, Item] = {
     "idle": Item("what three idle daemons cost", _idle),
     "starved": Item("two busy loops on each core, and nobody is suspected", _starved),
     "flooded": Item("noise at a daemon's port, and what is left of the rate", _flooded),
+    "loaded": Item(
+        f"{LOADED_SECONDS // 60} minutes near the limit: flat memory and latency, and nobody is "
+        "suspected",
+        _loaded,
+    ),
     "chaos": Item("real daemons and clients under faults", _chaos),
 }
 """In the order in which they run."""

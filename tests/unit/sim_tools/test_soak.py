@@ -90,6 +90,7 @@ def test_a_broken_state_is_refused(tmp_path: Path) -> None:
 def test_the_items_are_those_that_are_owed() -> None:
     assert {"reach", "mutants", "fuzz", "digests", "speed"} < set(ITEMS)
     assert {"sites-reach", "sites-1", "sites-8", "sites-digests", "big"} < set(ITEMS)
+    assert {"idle", "starved", "flooded", "loaded"} < set(ITEMS)
 
 
 def test_the_large_run_is_judged_by_its_exit_and_gives_its_figures(

@@ -15,6 +15,9 @@ from antiphon.tools.bench.plan import Post, Received, Sent, Window
 from antiphon.tools.bench.reception import BenchFailed, Reception
 from antiphon.tools.bench.round_trips import RoundTrips
 
+PACE_S = 0.001
+"""Between two bursts of a sender that keeps a pace."""
+
 Session = native.Session | spread.Session
 
 
@@ -78,6 +81,8 @@ async def _send(session: Session, post: Post, cue: Cue) -> Sent:
     window = await asyncio.to_thread(cue.window)
     if post.plan.rate:
         return await _ping(session, post, window)
+    if post.plan.pace:
+        return await _keep_pace(session, post, window)
     return await _flood(session, post, window)
 
 
@@ -92,6 +97,25 @@ async def _flood(session: Session, post: Post, window: Window) -> Sent:
         await session.multicast(next(groups), make(number, now), service=service)
         if plan.await_each:
             await asyncio.sleep(0)
+    await _end(session, post, number)
+    return Sent(number)
+
+
+async def _keep_pace(session: Session, post: Post, window: Window) -> Sent:
+    """Every now and then all that is due, also what was due while the sender could not send."""
+    plan = post.plan
+    make = PayloadMaker(post.number, plan.size).make
+    groups = cycle(plan.group_names)
+    service = plan.service_of(post.number)
+    number = 0
+    began = time.monotonic_ns()
+    while (now := time.monotonic_ns()) < window.stop:
+        due = int((now - began) * plan.pace / 1e9)
+        while number < due:
+            number += 1
+            payload = make(number, time.monotonic_ns())
+            await session.multicast(next(groups), payload, service=service)
+        await asyncio.sleep(PACE_S)
     await _end(session, post, number)
     return Sent(number)
 

@@ -34,6 +34,9 @@ class Plan(msgspec.Struct, frozen=True):
     rate: float = 0.0
     """Messages a second of each sender, with an echo; 0: as fast as flow control permits."""
 
+    pace: float = 0.0
+    """The same without an echo, for rates at which a sleep is longer than messages are apart."""
+
     api: Literal["asyncio", "blocking"] = "asyncio"
     client: Literal["native", "spread", "nats", "zeromq"] = "native"
     """The protocol that senders and receivers speak."""
@@ -56,6 +59,8 @@ class Plan(msgspec.Struct, frozen=True):
             raise UsageError(
                 "bad_choice", "a blocking client awaits nothing", "use --await-each with asyncio"
             )
+        if self.pace and self.api != "asyncio":
+            raise UsageError("bad_choice", "a blocking client has no pace", "use asyncio")
 
         if self.client == "spread" and self.size > SPREAD_BYTES_MAX:
             raise UsageError(
