@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from antiphon.core.service import Service
+from antiphon.tools.bench.wan.experiment import Bench
 from antiphon.tools.bench.wan.links import false_nacks, figure5
 from antiphon.tools.bench.wan.measure import ping, round_trips, stream, throughput
-from antiphon.tools.bench.wan.outcome import Bench
 from antiphon.tools.bench.wan.stage import Stage
 from antiphon.tools.bench.wan.wiring import wires
 from antiphon.tools.chaos.namespaces import require_programs

@@ -1,12 +1,12 @@
 """All experiments by name, in the order of the papers."""
 
 from antiphon.tools.bench.wan.early import ring, three_sites
+from antiphon.tools.bench.wan.experiment import Experiment
 from antiphon.tools.bench.wan.fairness import fairness
 from antiphon.tools.bench.wan.latency import chain, loads, sizes, table2
 from antiphon.tools.bench.wan.links import false_nacks, figure5
 from antiphon.tools.bench.wan.loss import table3, table4, table4_chain, tcp_under_loss
 from antiphon.tools.bench.wan.order import agreed, pruning
-from antiphon.tools.bench.wan.outcome import Experiment
 from antiphon.tools.bench.wan.overlays import table1, table1_hop
 
 EXPERIMENTS = {

@@ -10,9 +10,10 @@ import msgspec
 from rich.console import Console
 
 from antiphon.core.errors import AntiphonError
+from antiphon.tools.bench.outcome import Outcome, show
 from antiphon.tools.bench.reception import BenchFailed
 from antiphon.tools.bench.wan.catalogue import EXPERIMENTS
-from antiphon.tools.bench.wan.outcome import Bench, Outcome, show
+from antiphon.tools.bench.wan.experiment import Bench
 from antiphon.tools.chaos.namespaces import require_programs
 from antiphon.tools.tables import console
 

@@ -3,8 +3,9 @@ SP-202)."""
 
 from collections.abc import Sequence
 
+from antiphon.tools.bench.outcome import Cell, Outcome, Table, ratio
+from antiphon.tools.bench.wan.experiment import Bench
 from antiphon.tools.bench.wan.measure import throughput
-from antiphon.tools.bench.wan.outcome import Bench, Cell, Outcome, Table, ratio
 from antiphon.tools.bench.wan.stage import Stage
 from antiphon.tools.bench.wan.wiring import Pairs, wires
 from antiphon.tools.wan.emulation import Emulation

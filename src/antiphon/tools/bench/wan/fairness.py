@@ -8,8 +8,9 @@ from contextlib import ExitStack, contextmanager
 
 import msgspec
 
+from antiphon.tools.bench.outcome import Outcome, Table, percent
+from antiphon.tools.bench.wan.experiment import Bench
 from antiphon.tools.bench.wan.measure import load
-from antiphon.tools.bench.wan.outcome import Bench, Outcome, Table, percent
 from antiphon.tools.bench.wan.stage import Client, Stage
 from antiphon.tools.bench.wan.tcp_flow import READY
 from antiphon.tools.wan.emulation import Emulation

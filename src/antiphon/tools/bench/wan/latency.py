@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from itertools import pairwise
 
+from antiphon.tools.bench.outcome import Cell, Outcome, Table, numbers, percent, ratio
+from antiphon.tools.bench.wan.experiment import Bench
 from antiphon.tools.bench.wan.measure import SIZE, Trips, load, ping, round_trips
-from antiphon.tools.bench.wan.outcome import Bench, Cell, Outcome, Table, numbers, percent, ratio
 from antiphon.tools.bench.wan.stage import Stage
 from antiphon.tools.bench.wan.wiring import SIX, wires
 from antiphon.tools.wan.emulation import Emulation

@@ -4,8 +4,9 @@ from functools import partial
 
 from antiphon.core.machine import MILLISECOND, SECOND
 from antiphon.protocol.links.settings import HopSettings
+from antiphon.tools.bench.outcome import Cell, Outcome, Table, percent
 from antiphon.tools.bench.wan.bare_hops import Clockwork, End, joined
-from antiphon.tools.bench.wan.outcome import Bench, Cell, Outcome, Table, percent
+from antiphon.tools.bench.wan.experiment import Bench
 from antiphon.tools.wan.topology import LinkSettings
 
 MESSAGES = (b"m1", b"m2", b"m3", b"m4")

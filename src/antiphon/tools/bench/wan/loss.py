@@ -3,8 +3,9 @@ SP-221)."""
 
 from collections.abc import Callable, Sequence
 
+from antiphon.tools.bench.outcome import Cell, Outcome, Table, numbers, percent, ratio
+from antiphon.tools.bench.wan.experiment import Bench
 from antiphon.tools.bench.wan.measure import throughput
-from antiphon.tools.bench.wan.outcome import Bench, Cell, Outcome, Table, numbers, percent, ratio
 from antiphon.tools.bench.wan.stage import Stage
 from antiphon.tools.bench.wan.wiring import SIX, TREE, Pairs, wires
 from antiphon.tools.wan.emulation import Emulation

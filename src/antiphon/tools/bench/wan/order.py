@@ -1,8 +1,9 @@
 """Order across idle sites, and payload that spares the sites without members."""
 
 from antiphon.core.service import Service
+from antiphon.tools.bench.outcome import Outcome, Table, percent
+from antiphon.tools.bench.wan.experiment import Bench
 from antiphon.tools.bench.wan.measure import SIZE, stream
-from antiphon.tools.bench.wan.outcome import Bench, Outcome, Table, percent
 from antiphon.tools.bench.wan.stage import Stage
 from antiphon.tools.wan.emulation import Emulation
 from antiphon.tools.wan.paths import paths

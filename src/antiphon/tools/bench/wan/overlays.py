@@ -1,7 +1,8 @@
 """Table 1 of seed 001: fan-out and tree from several sources (SP-206 to SP-210)."""
 
+from antiphon.tools.bench.outcome import Cell, Outcome, Table, numbers, ratio
+from antiphon.tools.bench.wan.experiment import Bench
 from antiphon.tools.bench.wan.measure import throughput
-from antiphon.tools.bench.wan.outcome import Bench, Cell, Outcome, Table, numbers, ratio
 from antiphon.tools.bench.wan.stage import Stage
 from antiphon.tools.bench.wan.wiring import SIX, TREE, wires
 from antiphon.tools.wan.emulation import Emulation

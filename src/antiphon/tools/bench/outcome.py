@@ -1,7 +1,6 @@
-"""What an experiment has found: tables with the papers' numbers beside ours, and statements
-that hold or do not."""
+"""What an experiment has found: tables, and statements that hold or do not."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rich import box
@@ -35,25 +34,6 @@ class Outcome:
 
     def state(self, rows: str, text: str, holds: bool, numbers: str) -> None:
         self.statements.append(Statement(rows, text, holds, numbers))
-
-
-@dataclass(frozen=True, slots=True)
-class Bench:
-    """What all experiments are told."""
-
-    messages: int
-    trips: int
-    seconds: float
-    """Of what is measured by time."""
-
-    seed: int
-    say: Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Experiment:
-    summary: str
-    run: Callable[[Bench], Outcome]
 
 
 def ratio(ours: float | None, theirs: float | None) -> float | None:
