@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from antiphon.tools.bench.plan import Plan
 from antiphon.tools.bench.target import own_daemons
+from antiphon.tools.bench.traffic import run_traffic, silent
 from antiphon.tools.loaded import loaded
 
 SECONDS = ["--seconds", "0.3", "--warmup", "0.1"]
@@ -86,3 +88,10 @@ def test_a_pace_is_kept_and_thirds_are_measured() -> None:
     for third in ("first", "middle", "last"):
         assert found[f"kib_each_{third}"] > 1_000
         assert found[f"p99_ms_{third}"] > 0
+
+
+def test_sessions_share_processes() -> None:
+    plan = Plan(receivers=4, idle=3, per_process=2, seconds=0.3, warmup=0.1)
+    with own_daemons(1) as (target, _):
+        found = run_traffic(plan, target, silent)
+    assert found["messages_per_second"] and found["lost"] == 0

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from itertools import cycle
 
 from antiphon.client import aio as native
@@ -9,10 +10,10 @@ from antiphon.client.events import Message
 from antiphon.client.spread import aio as spread
 from antiphon.client.spread import events as spread_events
 from antiphon.core.service import Service
-from antiphon.tools.bench.cue import PATIENCE_S, Cue
+from antiphon.tools.bench.cue import PATIENCE_S, Cue, SharedCue
 from antiphon.tools.bench.payload import END, MESSAGE, PayloadMaker
-from antiphon.tools.bench.plan import Post, Received, Sent, Window
-from antiphon.tools.bench.reception import BenchFailed, Reception
+from antiphon.tools.bench.plan import Done, Idled, Post, Received, Sent, Window
+from antiphon.tools.bench.reception import BenchFailed, Reception, check_news
 from antiphon.tools.bench.round_trips import RoundTrips
 
 PACE_S = 0.001
@@ -21,9 +22,23 @@ PACE_S = 0.001
 Session = native.Session | spread.Session
 
 
-async def run(post: Post, cue: Cue) -> Sent | Received:
+async def run(posts: Sequence[Post], cue: Cue) -> list[Done]:
+    """In one loop; when one fails, all end."""
+    shared = SharedCue(cue, len(posts))
+    async with asyncio.TaskGroup() as tasks:
+        running = [tasks.create_task(_run(post, shared)) for post in posts]
+    return [one.result() for one in running]
+
+
+async def _run(post: Post, cue: SharedCue) -> Done:
     async with await _connect(post) as session:
-        return await (_send if post.role == "sender" else _receive)(session, post, cue)
+        match post.role:
+            case "sender":
+                return await _send(session, post, cue)
+            case "receiver":
+                return await _receive(session, post, cue)
+            case "idle":
+                return await _idle(session, post, cue)
 
 
 async def _connect(post: Post) -> Session:
@@ -37,23 +52,27 @@ async def _connect(post: Post) -> Session:
 # Receivers.
 
 
-async def _receive(session: Session, post: Post, cue: Cue) -> Received:
-    async with asyncio.timeout(PATIENCE_S):
-        await asyncio.gather(*map(session.join, post.plan.group_names))
-    cue.ready()
+async def _receive(session: Session, post: Post, cue: SharedCue) -> Received:
     reception = Reception(post.plan)
     echoes = post.plan.rate > 0 and post.number == 0
     try:
         async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as tasks:
-            tasks.create_task(_await_window(reception, cue, limit))
+            # Views of other receivers are taken meanwhile: of thousands of groups they are more
+            # than a daemon keeps for a client.
+            tasks.create_task(_prepare(session, post, reception, cue, limit))
             await (_take_and_echo if echoes else _take_all)(session, reception)
     except TimeoutError:
         raise BenchFailed(f"gave up: {reception.standing()}") from None
     return reception.report()
 
 
-async def _await_window(reception: Reception, cue: Cue, limit: asyncio.Timeout) -> None:
-    reception.window = await asyncio.to_thread(cue.window)
+async def _prepare(
+    session: Session, post: Post, reception: Reception, cue: SharedCue, limit: asyncio.Timeout
+) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        await asyncio.gather(*map(session.join, post.plan.group_names))
+    cue.ready()
+    reception.window = await cue.window()
     left = (reception.window.stop - time.monotonic_ns()) / 1e9
     limit.reschedule(asyncio.get_running_loop().time() + left + PATIENCE_S)
 
@@ -73,12 +92,31 @@ async def _take_and_echo(session: Session, reception: Reception) -> None:
             await session.multicast(event.sender, event.payload, service=event.service)
 
 
+# Idle sessions.
+
+
+async def _idle(session: Session, post: Post, cue: SharedCue) -> Idled:
+    async with asyncio.timeout(PATIENCE_S):
+        await session.join(post.own_group)
+    cue.ready()
+    window = await cue.window()
+    try:
+        async with asyncio.timeout((window.stop - time.monotonic_ns()) / 1e9):
+            async for event in session:
+                check_news(event)
+                if isinstance(event, Message | spread_events.Message):
+                    raise BenchFailed("a message came to an idle session")
+    except TimeoutError:
+        pass
+    return Idled()
+
+
 # Senders.
 
 
-async def _send(session: Session, post: Post, cue: Cue) -> Sent:
+async def _send(session: Session, post: Post, cue: SharedCue) -> Sent:
     cue.ready()
-    window = await asyncio.to_thread(cue.window)
+    window = await cue.window()
     if post.plan.rate:
         return await _ping(session, post, window)
     if post.plan.pace:

@@ -37,10 +37,13 @@ def _connect(post: Post) -> Session:
 
 
 def _receive(session: Session, post: Post, cue: Cue) -> Received:
+    reception = Reception(post.plan)
     for group in post.plan.group_names:
         session.join(group, timeout=PATIENCE_S)
+        # Views of other receivers, too: a daemon keeps only so many for a client.
+        while (event := session.receive(timeout=0)) is not None:
+            reception.take(event)
     cue.ready()
-    reception = Reception(post.plan)
     echoes = post.plan.rate > 0 and post.number == 0
     waits = GLANCE_S
     is_told = False

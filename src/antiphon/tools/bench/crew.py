@@ -8,7 +8,17 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from antiphon.tools.bench.cue import READY
-from antiphon.tools.bench.plan import Failed, Plan, Post, Received, Report, Sent, Window
+from antiphon.tools.bench.plan import (
+    Failed,
+    Plan,
+    Post,
+    Received,
+    Report,
+    Role,
+    Sent,
+    Window,
+    name_of,
+)
 from antiphon.tools.bench.reception import BenchFailed
 
 TAIL_S = 0.2
@@ -25,23 +35,16 @@ class Crew:
 
     def __init__(self, plan: Plan, addresses: Sequence[str], wrapper: Sequence[str] = ()) -> None:
         self._plan = plan
-        self._posts = [
-            Post(plan, "receiver", number, addresses[number % len(addresses)])
-            for number in range(plan.receivers)
-        ]
-        self._posts += [
-            Post(plan, "sender", number, addresses[number % len(addresses)])
-            for number in range(plan.senders)
-        ]
+        self._shares = shares(plan, addresses)
         self._command = [*wrapper, sys.executable, "-m", "antiphon.tools.bench.worker"]
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> "Crew":
         try:
-            for post in self._posts:
-                self._processes.append(self._start(post))
-            for post, process in zip(self._posts, self._processes, strict=True):
-                self._await_ready(post, process)
+            for posts in self._shares:
+                self._processes.append(self._start(posts))
+            for posts, process in zip(self._shares, self._processes, strict=True):
+                self._await_ready(posts, process)
         except BaseException:
             self._end()
             raise
@@ -50,20 +53,20 @@ class Crew:
     def __exit__(self, *_: object) -> None:
         self._end()
 
-    def _start(self, post: Post) -> subprocess.Popen[bytes]:
+    def _start(self, posts: list[Post]) -> subprocess.Popen[bytes]:
         # A group of its own: Ctrl-C at a terminal is ours to pass on.
         process = subprocess.Popen(
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
         )
-        _tell(process, post)
+        _tell(process, posts)
         return process
 
-    def _await_ready(self, post: Post, process: subprocess.Popen[bytes]) -> None:
+    def _await_ready(self, posts: list[Post], process: subprocess.Popen[bytes]) -> None:
         assert process.stdout is not None
         line = process.stdout.readline()
         if line != READY:
-            report = _read(post, line)
-            raise BenchFailed(report.why if isinstance(report, Failed) else f"{post.name} is early")
+            whys = [one.why for one in _read(posts, line) if isinstance(one, Failed)]
+            raise BenchFailed("; ".join(whys) or f"{name_of(posts)} is early")
 
     def go(self) -> Window:
         """Receivers are told before senders."""
@@ -78,16 +81,17 @@ class Crew:
         """When all have ended; `tick` is called now and then until they have."""
         found = Reports([], [])
         failures = []
-        for post, process in zip(self._posts, self._processes, strict=True):
+        for posts, process in zip(self._shares, self._processes, strict=True):
             assert process.stdout is not None
             tick()
-            match _read(post, process.stdout.readline()):
-                case Failed(why):
-                    failures.append(why)
-                case Sent() as sent:
-                    found.sent.append(sent)
-                case Received() as received:
-                    found.received.append(received)
+            for report in _read(posts, process.stdout.readline()):
+                match report:
+                    case Failed(why):
+                        failures.append(why)
+                    case Sent():
+                        found.sent.append(report)
+                    case Received():
+                        found.received.append(report)
         if failures:
             raise BenchFailed("; ".join(failures))
         return found
@@ -105,7 +109,23 @@ class Crew:
                 process.wait()
 
 
-def _tell(process: subprocess.Popen[bytes], what: Post | Window) -> None:
+def shares(plan: Plan, addresses: Sequence[str]) -> list[list[Post]]:
+    """The posts of each process; senders come last, for they are to be told last."""
+
+    def share(role: Role, count: int, per_process: int) -> list[list[Post]]:
+        posts = [
+            Post(plan, role, number, addresses[number % len(addresses)]) for number in range(count)
+        ]
+        return [posts[first : first + per_process] for first in range(0, count, per_process)]
+
+    return [
+        *share("idle", plan.idle, plan.per_process),
+        *share("receiver", plan.receivers, plan.per_process),
+        *share("sender", plan.senders, 1),
+    ]
+
+
+def _tell(process: subprocess.Popen[bytes], what: list[Post] | Window) -> None:
     assert process.stdin is not None
     try:
         process.stdin.write(msgspec.json.encode(what) + b"\n")
@@ -114,9 +134,8 @@ def _tell(process: subprocess.Popen[bytes], what: Post | Window) -> None:
         pass  # it has ended, and its report says why
 
 
-def _read(post: Post, line: bytes) -> Report:
+def _read(posts: list[Post], line: bytes) -> list[Report]:
     try:
-        report: Report = msgspec.json.decode(line, type=Report)
-        return report
+        return msgspec.json.decode(line, type=list[Report])
     except msgspec.DecodeError:
-        return Failed(f"{post.name} ended without a report")
+        return [Failed(f"{name_of(posts)} ended without a report")]

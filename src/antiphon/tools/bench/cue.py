@@ -1,12 +1,14 @@
 """How a process of a bench and its coordinator wait for each other: lines of JSON in a pipe."""
 
+import asyncio
 import select
-import sys
+from collections.abc import Sequence
 from typing import IO
 
 import msgspec
 
 from antiphon.tools.bench.plan import Post, Report, Window
+from antiphon.tools.bench.reception import BenchFailed
 
 PATIENCE_S = 30.0
 """For whatever should not take long at all."""
@@ -21,8 +23,8 @@ class Cue:
         self._heard = heard
         self._told = told
 
-    def post(self) -> Post:
-        return msgspec.json.decode(self._heard.readline(), type=Post)
+    def posts(self) -> list[Post]:
+        return msgspec.json.decode(self._heard.readline(), type=list[Post])
 
     def ready(self) -> None:
         self._told.write(READY)
@@ -34,9 +36,39 @@ class Cue:
     def window(self) -> Window:
         line = self._heard.readline()
         if not line:
-            sys.exit("the bench has ended")
+            raise BenchFailed("the bench has ended")
         return msgspec.json.decode(line, type=Window)
 
-    def report(self, report: Report) -> None:
-        self._told.write(msgspec.json.encode(report) + b"\n")
-        self._told.flush()
+    def report(self, reports: Sequence[Report]) -> None:
+        try:
+            self._told.write(msgspec.json.encode(reports) + b"\n")
+            self._told.flush()
+        except BrokenPipeError:
+            pass  # the bench has ended, and nobody wants to know
+
+
+class SharedCue:
+    """A cue for several sessions in one loop: all must be ready, and all get the same window."""
+
+    def __init__(self, cue: Cue, sessions: int) -> None:
+        self._cue = cue
+        self._missing = sessions
+        self._window: asyncio.Future[Window] = asyncio.get_running_loop().create_future()
+        self._reading: asyncio.Task[None] | None = None
+
+    def ready(self) -> None:
+        self._missing -= 1
+        if not self._missing:
+            self._cue.ready()
+            # Not before: a thread that reads cannot be stopped, and who fails could not tell it.
+            self._reading = asyncio.create_task(self._read())
+
+    async def _read(self) -> None:
+        try:
+            self._window.set_result(await asyncio.to_thread(self._cue.window))
+        except BenchFailed as error:
+            self._window.set_exception(error)
+
+    async def window(self) -> Window:
+        # Whoever gives up must not take the window from the others.
+        return await asyncio.shield(self._window)

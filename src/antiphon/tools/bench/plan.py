@@ -1,5 +1,6 @@
 """What a bench is to do, as its processes are told it."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -14,12 +15,19 @@ API = ("asyncio", "blocking")
 CLIENTS = ("native", "spread")
 """Of those that `Plan.client` names: the protocols that our daemons speak."""
 
+Role = Literal["sender", "receiver", "idle"]
 SPREAD_BYTES_MAX = SAFE_REST_BYTES_MAX - NAME_BYTES
 
 
 class Plan(msgspec.Struct, frozen=True):
     senders: int = 1
     receivers: int = 1
+    idle: int = 0
+    """Sessions beside these, each in a group of its own to which nobody sends."""
+
+    per_process: int = 1
+    """Receiving or idle sessions in one process; each sender has one of its own."""
+
     groups: int = 1
     """Used in turn; every receiver is in all of them."""
 
@@ -61,7 +69,10 @@ class Plan(msgspec.Struct, frozen=True):
             )
         if self.pace and self.api != "asyncio":
             raise UsageError("bad_choice", "a blocking client has no pace", "use asyncio")
-
+        if self.api != "asyncio" and (self.per_process > 1 or self.idle):
+            raise UsageError(
+                "bad_choice", "a blocking client has one session", "use asyncio for several"
+            )
         if self.client == "spread" and self.size > SPREAD_BYTES_MAX:
             raise UsageError(
                 "too_long",
@@ -83,10 +94,10 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Post(msgspec.Struct, frozen=True):
-    """What one process has to do, and where."""
+    """What one session has to do, and where."""
 
     plan: Plan
-    role: Literal["sender", "receiver"]
+    role: Role
     number: int
     """Among those of its role, from 0."""
 
@@ -100,6 +111,17 @@ class Post(msgspec.Struct, frozen=True):
     def short_name(self) -> str:
         """For protocols whose names are short."""
         return f"{self.role[0]}{self.number}"
+
+    @property
+    def own_group(self) -> GroupName:
+        """Of an idle session."""
+        return f"{self.plan.prefix}-{self.name}"
+
+
+def name_of(posts: Sequence[Post]) -> str:
+    """Of the process that has them."""
+    first, last = posts[0].name, posts[-1].name
+    return first if len(posts) == 1 else f"{first} to {last}"
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -139,10 +161,15 @@ class Received(msgspec.Struct, frozen=True, tag=True):
     """Nanoseconds."""
 
 
+class Idled(msgspec.Struct, frozen=True, tag=True):
+    """An idle session's report: it stayed to the end, and no message came to it."""
+
+
 class Failed(msgspec.Struct, frozen=True, tag=True):
     """A process that could not go on says why."""
 
     why: str
 
 
-Report = Sent | Received | Failed
+Done = Sent | Received | Idled
+Report = Done | Failed

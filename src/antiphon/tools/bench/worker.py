@@ -2,39 +2,42 @@
 
 import asyncio
 import sys
+from collections.abc import Sequence
 
 from antiphon.core.errors import AntiphonError
 from antiphon.tools.bench import aio_clients, blocking_clients
 from antiphon.tools.bench.cue import Cue
-from antiphon.tools.bench.plan import Failed, Post, Received, Report, Sent
+from antiphon.tools.bench.plan import Failed, Post, Report, name_of
 
 
 def main() -> None:
     # Unbuffered, so that `has_come` sees what there is.
     with open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as heard:
         cue = Cue(heard, sys.stdout.buffer)
-        post = cue.post()
-        report: Report
+        posts = cue.posts()
+        reports: Sequence[Report]
         try:
-            report = _run(post, cue)
+            reports = _run(posts, cue)
         except* (AntiphonError, TimeoutError) as errors:
-            report = Failed(f"{post.name}: {_first(errors)}")
-        cue.report(report)
+            reports = [Failed(f"{name_of(posts)}: {_first(errors)}")]
+        cue.report(reports)
 
 
-def _run(post: Post, cue: Cue) -> Sent | Received:
+def _run(posts: list[Post], cue: Cue) -> Sequence[Report]:
+    plan = posts[0].plan
+    if plan.client not in ("nats", "zeromq") and plan.api == "asyncio":
+        return asyncio.run(aio_clients.run(posts, cue))
+    [post] = posts
     # The libraries of other systems are there only where they are measured.
-    if post.plan.client == "nats":
+    if plan.client == "nats":
         from antiphon.tools.bench.peers import nats_clients
 
-        return asyncio.run(nats_clients.run(post, cue))
-    if post.plan.client == "zeromq":
+        return [asyncio.run(nats_clients.run(post, cue))]
+    if plan.client == "zeromq":
         from antiphon.tools.bench.peers import zeromq_clients
 
-        return zeromq_clients.run(post, cue)
-    if post.plan.api == "asyncio":
-        return asyncio.run(aio_clients.run(post, cue))
-    return blocking_clients.run(post, cue)
+        return [zeromq_clients.run(post, cue)]
+    return [blocking_clients.run(post, cue)]
 
 
 def _first(error: BaseException) -> str:
