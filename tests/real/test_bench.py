@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -95,3 +96,14 @@ def test_sessions_share_processes() -> None:
     with own_daemons(1) as (target, _):
         found = run_traffic(plan, target, silent)
     assert found["messages_per_second"] and found["lost"] == 0
+
+
+def test_growth_is_told_and_drawn(tmp_path: Path) -> None:
+    plot = tmp_path / "made" / "growth.svg"
+    words = ("--only", "daemons", "--most", "1", "--runs", "1", "--seconds", "0.3")
+    found = run("growth", *words, "--plot", str(plot), "--json")
+    assert found["experiment"] == "daemons"
+    [table] = found["tables"]
+    [row] = table["rows"]
+    assert row[0] == "1" and row[1] > 0 and row[2] == 1.0
+    assert "</svg>" in plot.read_text()

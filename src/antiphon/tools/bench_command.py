@@ -15,6 +15,7 @@ from rich.table import Table
 from antiphon.core.errors import AntiphonError
 from antiphon.core.service import Service
 from antiphon.pipeline.session import spark_session
+from antiphon.tools.bench.growth.command import growth
 from antiphon.tools.bench.membership import run_membership
 from antiphon.tools.bench.order import Line, run_order
 from antiphon.tools.bench.peers.compare import FULL, SHORT, Comparison, run_peers
@@ -112,6 +113,7 @@ def bench() -> None:
       antiphon bench steps
       antiphon bench peers
       antiphon bench check HEAD~1
+      antiphon bench growth --only groups
 
     \b
     Exit codes:
@@ -122,6 +124,7 @@ def bench() -> None:
 
 
 bench.add_command(wan)
+bench.add_command(growth)
 
 
 @bench.command()

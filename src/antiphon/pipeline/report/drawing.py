@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from antiphon.pipeline.report.page import STYLE
+
 INK, SOFT, LINE, PAPER = "#010101", "#020202", "#030303", "#040404"
 COLOURS = tuple(f"#0{number}0909" for number in range(1, 7))
 VARIABLES = {
@@ -61,6 +63,10 @@ class Drawing:
     figure: Any
     axes: Any
     svg: str = ""
+    """For a page."""
+
+    file: str = ""
+    """The same as a file of its own."""
 
 
 @contextmanager
@@ -85,6 +91,7 @@ def drawing(
         finally:
             pyplot.close(made.figure)
     made.svg = with_variables(text.getvalue(), round(width * PIXELS_PER_INCH))
+    made.file = with_colours(text.getvalue())
 
 
 def plain_numbers(axis: Any) -> None:
@@ -95,6 +102,15 @@ def plain_numbers(axis: Any) -> None:
     axis.set_minor_locator(LogLocator(subs=(2, 5)))
     axis.set_minor_formatter("{x:,g}")
     axis.set_tick_params(which="minor", labelsize=8)
+
+
+def with_colours(svg: str) -> str:
+    """With a page's light colours, on paper."""
+    light = dict(re.findall(r"(--\w+): (#\w+)", STYLE.read_text().partition("}")[0]))
+    for colour, variable in VARIABLES.items():
+        svg = svg.replace(colour, light[variable.removeprefix("var(").removesuffix(")")])
+    paper = f'<rect width="100%" height="100%" fill="{light["--paper"]}"/>'
+    return re.sub(r"(<svg [^>]*>)", rf"\1\n {paper}", svg, count=1)
 
 
 def with_variables(svg: str, width: int) -> str:

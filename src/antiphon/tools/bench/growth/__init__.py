@@ -1,0 +1,1 @@
+"""How cost grows with groups, daemons, sessions, receivers, and what is recorded."""
