@@ -41,6 +41,11 @@ DAEMONS_MIN = 3
 UNTIL_US = 24 * SECOND
 """Sites take longer to find each other than daemons of one site."""
 
+CUT_OFF_US = 10 * SECOND
+"""Longer, where few bundles may wait for a client: what a slow edge held back comes at once, sound
+clients are cut off with it by the dozen and come back, and each change of a group takes its two
+exchanges (seed 40832)."""
+
 LOCAL_US = QUIET_US + 3 * SECOND
 NEAR_US_MIN = 50
 REPEATING_NEAR_US_MIN = 500
@@ -159,7 +164,7 @@ def draw_sites(seed: int) -> Trial:
             *_local_words(stage),
         ),
         quiet=QUIET_US,
-        until=UNTIL_US,
+        until=UNTIL_US + (CUT_OFF_US if nuisances.stuck_client in episodes else 0),
         disk=draw_disk(seed),
     )
     return Trial(script, draw_kept(seed, variant))
