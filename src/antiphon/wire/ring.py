@@ -7,6 +7,7 @@ of other segments say of their streams. Packet and token are canonical: a packet
 spelling only, and everything else is refused.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from struct import Struct
@@ -150,6 +151,11 @@ class ForeignPieces(NamedTuple):
 
 
 def pack_piece(piece: Piece) -> bytes:
+    return pack_piece_head(piece, len(piece.data)) + piece.data
+
+
+def pack_piece_head(piece: Piece, data_bytes: int) -> bytes:
+    """All that comes before its data, which is copied into the packet and nowhere else."""
     head = PIECE_HEAD.pack(
         piece.flags,
         piece.service,
@@ -157,10 +163,10 @@ def pack_piece(piece: Piece) -> bytes:
         piece.number,
         piece.count,
         piece.index,
-        len(piece.data),
+        data_bytes,
     )
     if not piece.flags & LAST:
-        return head + piece.data
+        return head
     order = ORDER_HEAD.pack(
         piece.sequence,
         piece.stamp,
@@ -170,8 +176,8 @@ def pack_piece(piece: Piece) -> bytes:
         piece.after_change,
     )
     if not piece.flags & FAR:
-        return head + order + piece.data
-    return head + order + pack_far(piece.early_pasts, piece.reach) + piece.data
+        return head + order
+    return head + order + pack_far(piece.early_pasts, piece.reach)
 
 
 def pack_far(early_pasts: tuple[tuple[int, int], ...], reach: tuple[Reach, ...]) -> bytes:
@@ -184,10 +190,10 @@ def pack_ring_packet(
     config: bytes,
     token_sequence: int,
     link_sequence: int,
-    pieces: list[bytes],
+    pieces: Sequence[bytes | memoryview],
     mask: int = 0,
 ) -> bytes:
-    """Of the sender's own pieces."""
+    """Of the sender's own pieces, in parts."""
     packed = pack_mask(mask)
     fixed = PACKET_HEAD.pack(token_sequence, link_sequence, OWN, len(packed))
     return b"".join([head, config, fixed, packed, *pieces])

@@ -21,7 +21,7 @@ from antiphon.wire.ring import (
     PIECE_OVERHEAD,
     SELF_DISCARD,
     Piece,
-    pack_piece,
+    pack_piece_head,
 )
 
 CUT_BYTES_MIN = 64
@@ -33,6 +33,9 @@ OWN_SESSION = 0
 OWN_PRIORITY = 256
 """Above every client's."""
 
+Parts = tuple[bytes, bytes | memoryview]
+"""A piece: what comes before its data, and the data, which is not copied here."""
+
 May = Callable[[Bundle], bool]
 """May this bundle be sent now?"""
 
@@ -40,16 +43,16 @@ May = Callable[[Bundle], bool]
 class Contents:
     """What goes into one packet."""
 
-    __slots__ = ("reliable", "pieces", "mask")
+    __slots__ = ("reliable", "parts", "mask")
 
     def __init__(self, reliable: bool) -> None:
         self.reliable = reliable
-        self.pieces: list[bytes] = []
+        self.parts: list[bytes | memoryview] = []
         self.mask: int | None = None
-        """Segments that the pieces are for; 0 is all, None while there are none."""
+        """Segments that they are for; 0 is all, None while there are none."""
 
-    def add(self, piece: bytes, mask: int) -> None:
-        self.pieces.append(piece)
+    def add(self, piece: Parts, mask: int) -> None:
+        self.parts += piece
         if self.mask is None or not mask:
             self.mask = mask
         elif self.mask:
@@ -101,12 +104,12 @@ class PacketBuilder:
         return self._open[reliable][1]
 
     def fresh(self, reliable: bool) -> bool:
-        return not self._open[reliable][0].pieces
+        return not self._open[reliable][0].parts
 
-    def add(self, reliable: bool, piece: bytes, mask: int) -> None:
+    def add(self, reliable: bool, piece: Parts, mask: int) -> None:
         contents, room = self._open[reliable]
         contents.add(piece, mask)
-        self._open[reliable] = (contents, room - len(piece))
+        self._open[reliable] = (contents, room - len(piece[0]) - len(piece[1]))
 
     def close(self, reliable: bool) -> None:
         del self._open[reliable]
@@ -230,7 +233,7 @@ class Outbox:
             else:
                 assert not builder.fresh(reliable), "a place in the order fits a packet"
                 builder.close(reliable)
-        return [packet for packet in builder.packets if packet.pieces], finished
+        return [packet for packet in builder.packets if packet.parts], finished
 
     def _set_mask(self, queue: Queue, mask: int) -> None:
         """Who got the first pieces gets the last. If others want it by now, it begins again, in
@@ -256,7 +259,7 @@ class Outbox:
         """Receivers keep what is under way: not too many at a time."""
         return bool(queue.sent_pieces) or self._large_under_way < self._large_bundles_max
 
-    def _piece(self, queue: Queue, bundle: Bundle, size: int, last: int) -> bytes:
+    def _piece(self, queue: Queue, bundle: Bundle, size: int, last: int) -> Parts:
         start = queue.sent_bytes
         if bundle.session == OWN_SESSION and not start:
             self._own_number += 1
@@ -271,7 +274,7 @@ class Outbox:
             bundle.number,
             bundle.count,
             queue.sent_pieces,
-            bundle.body[start : start + size],
+            b"",
             bundle.sequence,
             bundle.stamp,
             bundle.previous,
@@ -286,7 +289,9 @@ class Outbox:
             queue.cuts.append(size)
         queue.sent_bytes += size
         queue.sent_pieces += 1
-        return pack_piece(piece)
+        body = bundle.body
+        data = body if size == len(body) else memoryview(body)[start : start + size]
+        return pack_piece_head(piece, size), data
 
     def _finish(self, queue: Queue) -> None:
         self._large_under_way -= queue.sent_pieces > 1

@@ -447,21 +447,23 @@ class Ring:
             if contents.reliable:
                 token.link_sequence += 1
                 link = token.link_sequence
-            raw = pack_ring_packet(
-                head,
-                self._config_bytes,
-                token.sequence,
-                link,
-                contents.pieces,
-                contents.mask or 0,
-            )
+            raw = b""  # nobody else will ever want it
+            if not self._alone:
+                raw = pack_ring_packet(
+                    head,
+                    self._config_bytes,
+                    token.sequence,
+                    link,
+                    contents.parts,
+                    contents.mask or 0,
+                )
             if contents.reliable:
                 self._window.store(link, raw)
             else:
                 self._quiet.unreliable_moves = True
             packets.append(raw)
             if self.abroad is not None:
-                body = b"".join(contents.pieces)
+                body = b"".join(contents.parts)
                 mask = contents.mask or 0
                 effects += self.abroad.sent(contents.reliable, self._me, mask, body)
         for bundle in filled[1]:
