@@ -11,8 +11,17 @@ from antiphon.client.options import Address
 
 WOULD_BLOCK = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
-READ_BYTES = 65_536
-"""At a time: larger pieces are mapped and unmapped by malloc each time."""
+READ_BYTES = 262_144
+"""At a time: several bundles."""
+
+
+def _keep_buffers_in_the_heap() -> None:
+    """The C library has seen one longer than ours come and go: from then on it takes them from its
+    heap, and does not map and unmap each."""
+    bytes(4 * READ_BYTES)
+
+
+_keep_buffers_in_the_heap()
 
 
 def open_socket(address: Address, timeout: float, tls: ssl.SSLContext | None) -> socket.socket:

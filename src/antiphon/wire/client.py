@@ -283,39 +283,60 @@ def flag(flags: int, bit: int) -> bool:
 
 
 class FrameReader:
-    """Cuts a stream into frames, however its bytes were split on their way."""
+    """Cuts a stream into frames, however its bytes were split on their way. A frame that came in
+    one piece stays where it is; only what is split is put together."""
 
-    __slots__ = ("_pieces", "_size", "limit")
+    __slots__ = ("_begun", "_length_begun", "_missing", "limit")
 
     def __init__(self, limit: int = FRAME_BYTES_MAX) -> None:
         self.limit = limit
-        self._pieces: list[bytes] = []
-        self._size = 0
+        self._length_begun = b""
+        """Of the next frame, if not all of it has come."""
+
+        self._missing = 0
+        """Of the frame that has begun; 0 if none has."""
+
+        self._begun = bytearray()
+        """What has come of it. No list of parts: somebody may send it byte by byte."""
 
     def feed(self, data: bytes) -> list[memoryview]:
         """The frames that are complete now, without their lengths."""
-        self._pieces.append(data)
-        self._size += len(data)
-        if self._size < LENGTH.size:
-            return []
-        first = self._pieces[0]
-        if len(first) >= LENGTH.size and self._size < LENGTH.size + self._length(first, 0):
-            return []  # a long frame: not joined before it is whole
-        joined = b"".join(self._pieces) if len(self._pieces) > 1 else first
-        frames = []
-        view = memoryview(joined)
-        at, end = 0, len(joined)
+        frames: list[memoryview] = []
+        view = memoryview(data)
+        at, end = 0, len(data)
+        if self._missing:
+            at = self._go_on(view, frames)
+        elif self._length_begun:
+            at = LENGTH.size - len(self._length_begun)
+            begin = self._length_begun + data[:at]
+            self._length_begun = b""
+            if len(begin) < LENGTH.size:
+                self._length_begun = begin
+                return frames
+            at = self._begin(view, at, self._length(begin, 0), frames)
         while end - at >= LENGTH.size:
-            start = at + LENGTH.size
-            stop = start + self._length(joined, at)
-            if stop > end:
-                break
-            frames.append(view[start:stop])
-            at = stop
-        rest = joined[at:]
-        self._pieces = [rest] if rest else []
-        self._size = len(rest)
+            at = self._begin(view, at + LENGTH.size, self._length(data, at), frames)
+        self._length_begun += data[at:]
         return frames
+
+    def _begin(self, view: memoryview, at: int, length: int, frames: list[memoryview]) -> int:
+        """A frame of that length comes; where what comes after it begins."""
+        stop = at + length
+        if stop <= len(view):
+            frames.append(view[at:stop])
+            return stop
+        self._missing = stop - len(view)
+        self._begun += view[at:]
+        return len(view)
+
+    def _go_on(self, view: memoryview, frames: list[memoryview]) -> int:
+        here = view[: self._missing]
+        self._begun += here
+        self._missing -= len(here)
+        if not self._missing:
+            frames.append(memoryview(self._begun))
+            self._begun = bytearray()
+        return len(here)
 
     def _length(self, data: bytes, at: int) -> int:
         (length,) = LENGTH.unpack_from(data, at)
