@@ -235,7 +235,7 @@ def test_wrong_usage_is_told_at_once() -> None:
 
 def test_closing_tells_what_was_not_sent() -> None:
     with FakeSpread() as fake:
-        session = spread.connect(fake.address, name="a", timeout=0.05)
+        session = spread.connect(fake.address, name="a", timeout=0.5)
         fake.hears.clear()
         session._core.stop_sending()
         session.multicast("g", b"x")
