@@ -33,6 +33,14 @@ def test_the_slowest_receiver_counts() -> None:
     assert found["messages"] == 2000
 
 
+def test_all_receivers_count_for_deliveries() -> None:
+    """In the whole window, also at a receiver that took all it got in a moment of it."""
+    reports = Reports([Sent(4000)], [received(3000), received(2000), received(3000, nanoseconds=9)])
+    found = figures(Plan(seconds=2.0), reports, cpu=0.08, daemons=2)
+    assert found["deliveries_per_second"] == 4000
+    assert found["daemon_cpu_us_per_delivery"] == 10.0
+
+
 def test_the_time_between_the_first_and_the_last_message_counts() -> None:
     reports = Reports([Sent(1)], [received(3000, nanoseconds=2 * SECOND_NS)])
     assert figures(Plan(), reports, 0.0, 1)["messages_per_second"] == 1500

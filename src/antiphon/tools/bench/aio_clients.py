@@ -55,26 +55,30 @@ async def _connect(post: Post) -> Session:
 async def _receive(session: Session, post: Post, cue: SharedCue) -> Received:
     reception = Reception(post.plan)
     echoes = post.plan.rate > 0 and post.number == 0
-    try:
-        async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as tasks:
-            # Views of other receivers are taken meanwhile: of thousands of groups they are more
-            # than a daemon keeps for a client.
-            tasks.create_task(_prepare(session, post, reception, cue, limit))
-            await (_take_and_echo if echoes else _take_all)(session, reception)
-    except TimeoutError:
-        raise BenchFailed(f"gave up: {reception.standing()}") from None
+    async with asyncio.TaskGroup() as tasks:
+        # Views of other receivers are taken while this one joins: of thousands of groups they
+        # are more than a daemon keeps for a client.
+        watching = tasks.create_task(_join_and_watch(session, post, reception, cue))
+        await (_take_and_echo if echoes else _take_all)(session, reception)
+        watching.cancel()
     return reception.report()
 
 
-async def _prepare(
-    session: Session, post: Post, reception: Reception, cue: SharedCue, limit: asyncio.Timeout
+async def _join_and_watch(
+    session: Session, post: Post, reception: Reception, cue: SharedCue
 ) -> None:
+    """Gives up when nothing has come for long: where many receivers share a machine, what is
+    under way when senders stop may take minutes."""
     async with asyncio.timeout(PATIENCE_S):
         await asyncio.gather(*map(session.join, post.plan.group_names))
     cue.ready()
     reception.window = await cue.window()
-    left = (reception.window.stop - time.monotonic_ns()) / 1e9
-    limit.reschedule(asyncio.get_running_loop().time() + left + PATIENCE_S)
+    await asyncio.sleep((reception.window.stop - time.monotonic_ns()) / 1e9)
+    before = -1
+    while reception.count > before:
+        before = reception.count
+        await asyncio.sleep(PATIENCE_S)
+    raise BenchFailed(f"gave up: {reception.standing()}")
 
 
 async def _take_all(session: Session, reception: Reception) -> None:

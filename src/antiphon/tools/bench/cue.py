@@ -27,8 +27,7 @@ class Cue:
         return msgspec.json.decode(self._heard.readline(), type=list[Post])
 
     def ready(self) -> None:
-        self._told.write(READY)
-        self._told.flush()
+        self._tell(READY)
 
     def has_come(self) -> bool:
         return bool(select.select([self._heard], [], [], 0)[0])
@@ -40,8 +39,11 @@ class Cue:
         return msgspec.json.decode(line, type=Window)
 
     def report(self, reports: Sequence[Report]) -> None:
+        self._tell(msgspec.json.encode(reports) + b"\n")
+
+    def _tell(self, line: bytes) -> None:
         try:
-            self._told.write(msgspec.json.encode(reports) + b"\n")
+            self._told.write(line)
             self._told.flush()
         except BrokenPipeError:
             pass  # the bench has ended, and nobody wants to know
