@@ -16,6 +16,7 @@ from antiphon.tools.bench.growth.lines import Line, lines_of, outcome_of
 from antiphon.tools.bench.growth.plot import draw
 from antiphon.tools.bench.growth.turns import run_turns
 from antiphon.tools.bench.outcome import Outcome, show
+from antiphon.tools.bench.progress import saying
 from antiphon.tools.bench.reception import BenchFailed
 from antiphon.tools.tables import console
 
@@ -72,7 +73,7 @@ def growth(
         with Console(stderr=True, highlight=False).status("starting") as status:
             for name in dict.fromkeys(names or EXPERIMENTS):
                 experiment = EXPERIMENTS[name].up_to(most)
-                measured = run_turns(experiment, runs, seconds, status.update)
+                measured = run_turns(experiment, runs, seconds, saying(status.update, name))
                 found[name] = lines_of(experiment, measured)
                 outcome = outcome_of(experiment, found[name])
                 is_fine &= all(one.holds for one in outcome.statements)

@@ -23,6 +23,9 @@ class Point(msgspec.Struct, frozen=True):
     level: str = "views"
     """Of the daemons' records."""
 
+    extra: str = ""
+    """In the daemons' configuration."""
+
     series: str = ""
     """Points are compared with the first of their series."""
 

@@ -35,7 +35,7 @@ class Line(msgspec.Struct, frozen=True):
     messages_per_second: float
     rate_by_first: float
     deliveries_per_second: float
-    """The slowest receiver's rate, times the receivers."""
+    """At all receivers together."""
 
     latency_p50_ms: float | None
     latency_p99_ms: float | None
@@ -59,19 +59,18 @@ def _line(point: Point, runs: Sequence[Figures], firsts: Sequence[Figures]) -> L
     costs = [_number(run, "daemon_cpu_us_per_message") for run in runs]
     first_rates = [_number(run, "messages_per_second") for run in firsts]
     first_costs = [_number(run, "daemon_cpu_us_per_message") for run in firsts]
-    receivers = point.plan.receivers
     rate_by_first = _middle(map(ratio, rates, first_rates))
     assert rate_by_first is not None  # without messages there are no figures
     return Line(
         point=point,
         messages_per_second=median(rates),
         rate_by_first=rate_by_first,
-        deliveries_per_second=median(rates) * receivers,
+        deliveries_per_second=median(_number(run, "deliveries_per_second") for run in runs),
         latency_p50_ms=_milliseconds(runs, "latency_p50_us"),
         latency_p99_ms=_milliseconds(runs, "latency_p99_us"),
         cost_us=median(costs),
         cost_by_first=_middle(map(ratio, costs, first_costs)),
-        delivery_cost_us=median(costs) * point.daemons / receivers,
+        delivery_cost_us=median(_number(run, "daemon_cpu_us_per_delivery") for run in runs),
     )
 
 

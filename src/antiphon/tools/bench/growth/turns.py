@@ -15,12 +15,12 @@ def run_turns(
     found: dict[Point, list[Figures]] = {point: [] for point in experiment.points}
     for turn in range(turns):
         for point in experiment.points:
-            say(f"{experiment.name}: {point.label}, {turn + 1} of {turns}")
+            say(f"{point.label}, {turn + 1} of {turns}")
             found[point].append(_run(point, seconds))
     return found
 
 
 def _run(point: Point, seconds: float) -> Figures:
     plan = msgspec.structs.replace(point.plan, seconds=seconds, prefix=f"growth-{token_hex(3)}")
-    with own_daemons(point.daemons, point.level) as (target, _):
+    with own_daemons(point.daemons, point.level, extra=point.extra) as (target, _):
         return run_traffic(plan, target, silent)

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections.abc import Callable
 from dataclasses import asdict
 
 import click
@@ -11,6 +10,7 @@ from rich.console import Console
 
 from antiphon.core.errors import AntiphonError
 from antiphon.tools.bench.outcome import Outcome, show
+from antiphon.tools.bench.progress import saying
 from antiphon.tools.bench.reception import BenchFailed
 from antiphon.tools.bench.wan.catalogue import EXPERIMENTS
 from antiphon.tools.bench.wan.experiment import Bench
@@ -70,7 +70,7 @@ def wan(
         with stderr.status("starting") as status:
             require_programs(status.update)
             for name in names or EXPERIMENTS:
-                bench = Bench(messages, trips, seconds, seed, _saying(status.update, name))
+                bench = Bench(messages, trips, seconds, seed, saying(status.update, name))
                 bench.say(EXPERIMENTS[name].summary)
                 outcome = EXPERIMENTS[name].run(bench)
                 is_fine &= all(one.holds for one in outcome.statements)
@@ -81,18 +81,6 @@ def wan(
     except AntiphonError as error:
         raise click.UsageError(str(error)) from None
     sys.exit(0 if is_fine else 1)
-
-
-def _saying(update: Callable[[str], None], name: str) -> Callable[[str], None]:
-    """One line that changes on a terminal, one after the other elsewhere."""
-
-    def say(what: str) -> None:
-        if sys.stderr.isatty():
-            update(f"{name}: {what}")
-        else:
-            click.echo(f"{name}: {what}", err=True)
-
-    return say
 
 
 def _print(name: str, outcome: Outcome, as_json: bool) -> None:
