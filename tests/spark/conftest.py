@@ -12,6 +12,10 @@ from antiphon.pipeline.session import spark_session
 QUICK = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.shuffle.partitions": "2",
+    # Tables of a few rows: code that is made for them, and plans that are made anew after each
+    # stage, take longer than the rows. Jobs that are processes of their own run with both.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.adaptive.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
 
