@@ -4,12 +4,13 @@ This is the hot path of a receiver: what the messages of a bundle have in common
 once, and the objects are made by one call into C.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import repeat
+from operator import itemgetter
 
 from antiphon.client.events import Message, MessageId, View
 from antiphon.core import effects
-from antiphon.core.ids import GroupName, ViewId, private_group
+from antiphon.core.ids import GroupName, SessionId, ViewId, private_group
 from antiphon.core.service import Service
 from antiphon.wire.body import Body, Destination, read_body
 
@@ -24,40 +25,31 @@ def open_bundle(told: effects.Message) -> Body:
 
 def messages(told: effects.Message, body: Body, joined: Joined) -> list[Message]:
     """What the session was told, one by one."""
-    first, count, table = told.first, told.count, body.table
-    sender = private_group(body.sender, told.origin.daemon)
-    payloads, kinds = body.payloads, body.kinds
-    if len(table) == 1 and not told.chosen:
-        return list(
-            map(
-                Message,
-                repeat(told.origin),
-                range(first, first + count),
-                repeat(sender),
-                repeat(table[0]),
-                payloads,
-                repeat(told.service),
-                kinds,
-                repeat(view_of(table[0], joined)),
-                repeat(told.transitional),
-            )
-        )
+    first, table, chosen = told.first, body.table, told.chosen
+    numbers: Sequence[int] = range(first, first + told.count)
+    where: Sequence[int] = body.destinations
+    payloads: Sequence[bytes] = body.payloads
+    kinds: Sequence[int] = body.kinds
+    if chosen:
+        numbers = [first + at for at in chosen]
+        where = [body.destinations[at] for at in chosen]
+        payloads = [payloads[at] for at in chosen]
+        kinds = [kinds[at] for at in chosen]
     views = [view_of(destination, joined) for destination in table]
-    where = body.destinations
-    return [
-        Message(
-            told.origin,
-            first + at,
-            sender,
-            table[where[at]],
-            payloads[at],
-            told.service,
-            kinds[at],
-            views[where[at]],
-            told.transitional,
+    return list(
+        map(
+            Message,
+            repeat(told.origin),
+            numbers,
+            repeat(private_group(body.sender, told.origin.daemon)),
+            repeat(table[0]) if len(table) == 1 else map(table.__getitem__, where),
+            payloads,
+            repeat(told.service),
+            kinds,
+            repeat(views[0]) if len(table) == 1 else map(views.__getitem__, where),
+            repeat(told.transitional),
         )
-        for at in told.chosen or range(count)
-    ]
+    )
 
 
 def view_of(destination: Destination, joined: Joined) -> ViewId | None:
@@ -70,21 +62,24 @@ def view_of(destination: Destination, joined: Joined) -> ViewId | None:
 
 
 class LastMessages:
-    """The last message delivered in each group, found only when a gap asks for it."""
+    """The last message delivered in each group."""
 
     def __init__(self) -> None:
-        self._last: dict[GroupName, tuple[effects.Message, int]] = {}
+        self._last: dict[GroupName, tuple[SessionId, int, Service]] = {}
+        """Not the bundles themselves: those of many groups would be many."""
 
     def note(self, told: effects.Message, body: Body, joined: Joined) -> None:
-        indices = told.chosen or range(told.count)
+        indices: Sequence[int] = told.chosen or range(told.count)
         if len(body.table) == 1:
-            ends = {0: indices[-1]}
+            ends = [(0, indices[-1])]
         else:  # a later index of the same destination replaces an earlier one
-            ends = dict(zip((body.destinations[at] for at in indices), indices, strict=True))
-        for where, at in sorted(ends.items(), key=lambda end: end[1]):
-            for name in body.table[where]:
+            where = map(body.destinations.__getitem__, indices)
+            ends = sorted(dict(zip(where, indices, strict=True)).items(), key=itemgetter(1))
+        origin, first, service = told.origin, told.first, told.service
+        for place, at in ends:
+            for name in body.table[place]:
                 if name in joined:
-                    self._last[name] = (told, at)
+                    self._last[name] = (origin, first + at, service)
 
     def forget(self, group: GroupName) -> None:
         self._last.pop(group, None)
@@ -92,5 +87,5 @@ class LastMessages:
     def of(self, group: GroupName) -> MessageId | None:
         if group not in self._last:
             return None
-        told, at = self._last[group]
-        return MessageId(told.origin, told.first + at, told.service is Service.UNRELIABLE)
+        origin, number, service = self._last[group]
+        return MessageId(origin, number, service is Service.UNRELIABLE)

@@ -31,6 +31,7 @@ U64 = Struct(">Q")
 FLAGS_AND_COUNT = Struct(">BH")
 BIG_ENDIAN = 1
 KEYED = 2
+ALL_FLAGS = BIG_ENDIAN | KEYED
 
 Destination = tuple[GroupName, ...]
 Table = tuple[Destination, ...]
@@ -38,7 +39,10 @@ Table = tuple[Destination, ...]
 DESTINATIONS_MAX = 1024
 GROUPS_PER_MESSAGE_MAX = 100
 HEAD_BYTES_MAX = 65_000
-HEADS_REMEMBERED = 1024
+HEADS_REMEMBERED_BYTES = 1 << 20
+"""Of heads together. Short ones come again and again; one with many groups is read several times
+on its way through a daemon, and then hardly ever."""
+
 MESSAGES_PER_BUNDLE_MAX = 65_535
 
 
@@ -214,64 +218,79 @@ def body_parts(
     return parts
 
 
-_heads: dict[bytes, Head] = {}
-_addresses: dict[bytes, tuple[tuple[GroupName, ...], Head]] = {}
+Address = tuple[tuple[GroupName, ...], Head]
 
 
-def read_head(packed: bytes) -> Head:
-    head = _heads.get(packed)
-    if head is None:
-        head = _parse_head(packed)
-        if pack_head(*head) != packed:
-            raise DecodeError("not_canonical", "table of groups")
-        if len(_heads) >= HEADS_REMEMBERED:
-            _heads.clear()
-        _heads[packed] = head
-    return head
+class Heads:
+    """Those that were read."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, Head] = {}
+        self._addresses: dict[bytes, Address] = {}
+        self._bytes = 0
+
+    def read(self, packed: bytes) -> Head:
+        head = self._known.get(packed)
+        if head is None:
+            head = _parse_head(packed)
+            self._bytes += len(packed)
+            if self._bytes > HEADS_REMEMBERED_BYTES:
+                self._known.clear()
+                self._addresses.clear()
+                self._bytes = len(packed)
+            self._known[packed] = head
+        return head
+
+    def address(self, packed: bytes) -> Address:
+        address = self._addresses.get(packed)
+        if address is None:
+            head = self.read(packed)
+            address = self._addresses[packed] = (head.names, head)
+        return address
 
 
-def address_of(body: bytes) -> tuple[tuple[GroupName, ...], Head]:
+_heads = Heads()
+read_head = _heads.read
+
+
+def address_of(body: bytes) -> Address:
     """Every group that a body, which was read before, is to, and its head."""
     (head_bytes,) = U32.unpack_from(body)
-    packed = body[4 : 4 + head_bytes]
-    address = _addresses.get(packed)
-    if address is None:
-        if len(_addresses) >= HEADS_REMEMBERED:
-            _addresses.clear()
-        head = read_head(packed)
-        address = _addresses[packed] = (head.names, head)
-    return address
+    return _heads.address(body[4 : 4 + head_bytes])
 
 
 def _parse_head(packed: bytes) -> Head:
+    """Each has one spelling: flags that nobody knows are refused, and all else means something."""
     try:
         at = 1 + packed[0]
         sender = packed[1:at].decode()
         flags, count = FLAGS_AND_COUNT.unpack_from(packed, at)
         at += FLAGS_AND_COUNT.size
-        table = []
+        if flags & ~ALL_FLAGS:
+            raise DecodeError("not_canonical", "table of groups")
+        table: list[Destination] = []
         for _ in range(count):
-            (groups,) = U16.unpack_from(packed, at)
+            groups = packed[at] << 8 | packed[at + 1]
             at += 2
             names = []
             for _ in range(groups):
-                size = packed[at]
-                name = packed[at + 1 : at + 1 + size].decode()
-                at += 1 + size
-                names.append(name)
+                start = at + 1
+                at = start + packed[at]
+                names.append(packed[start:at].decode())
             table.append(tuple(names))
         producer = ""
         if flags & KEYED:
-            size = packed[at]
-            producer = packed[at + 1 : at + 1 + size].decode()
-            at += 1 + size
+            start = at + 1
+            at = start + packed[at]
+            producer = packed[start:at].decode()
     except (error, IndexError, UnicodeDecodeError) as fault:
         raise DecodeError("malformed", f"table of groups: {fault}") from None
     if at != len(packed) or not 0 < count <= DESTINATIONS_MAX:
         raise DecodeError("malformed", "table of groups: size")
-    if any(not 0 < len(names) <= GROUPS_PER_MESSAGE_MAX or not all(names) for names in table):
+    lengths = set(map(len, table))
+    if min(lengths) < 1 or max(lengths) > GROUPS_PER_MESSAGE_MAX or not all(map(all, table)):
         raise DecodeError("malformed", "table of groups: a destination names 1 to 100 groups")
-    if flags & KEYED and (not producer or [len(names) for names in table] != [1]):
+    if flags & KEYED and (not producer or lengths != {1} or count != 1):
         raise DecodeError("malformed", "table of groups: keyed messages are to one group")
     return Head(sender, tuple(table), bool(flags & BIG_ENDIAN), producer)
 

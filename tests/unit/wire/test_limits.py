@@ -5,8 +5,13 @@ import pytest
 from antiphon.core.effects import StreamHoldings
 from antiphon.core.errors import DecodeError
 from antiphon.core.ids import ConfigId, DaemonId, Incarnation, Member, ViewId
-from antiphon.wire import body as body_module
-from antiphon.wire.body import HEADS_REMEMBERED, pack_body, read_body
+from antiphon.wire.body import (
+    HEADS_REMEMBERED_BYTES,
+    Heads,
+    pack_body,
+    pack_head,
+    read_body,
+)
 from antiphon.wire.control import (
     GROUPS_MAX,
     MEMBERS_MAX,
@@ -96,11 +101,24 @@ def test_messages_of_one_bundle_go_each_to_its_own_groups() -> None:
 
 def test_tables_are_remembered_and_not_too_many_of_them() -> None:
     """P4: a sender repeats its table; ever new ones cost no more."""
-    for number in range(2 * HEADS_REMEMBERED):
-        packed = pack_body(((f"only {number}",),), (0,), (0,), (b"",))
-        assert read_body(packed, 1).table == ((f"only {number}",),)
-        assert len(body_module._heads) <= HEADS_REMEMBERED
-    assert read_body(packed, 1).table is read_body(packed, 1).table
+    heads = Heads()
+    long = tuple((f"{'g' * 200} {place}",) for place in range(100))
+    remembered = []
+    for number in range(2 * HEADS_REMEMBERED_BYTES // len(pack_head("me", long))):
+        packed = pack_head(f"me {number}", long)
+        assert heads.read(packed).table == heads.address(packed)[1].table == long
+        remembered.append(sum(map(len, heads._known)))
+        assert heads._known.keys() >= heads._addresses.keys()
+    assert HEADS_REMEMBERED_BYTES // 2 < max(remembered) <= HEADS_REMEMBERED_BYTES
+    assert heads.read(packed).table is heads.read(packed).table
+
+
+@pytest.mark.parametrize("flags", [4, 7, 128])
+def test_flags_that_nobody_knows_are_refused(flags: int) -> None:
+    packed = bytearray(pack_head("me", (("g",),)))
+    packed[3] = flags
+    with pytest.raises(DecodeError, match="not_canonical"):
+        Heads().read(bytes(packed))
 
 
 @pytest.mark.parametrize("name", ["", "g" * 256, "g" * 100_000])

@@ -64,7 +64,7 @@ from antiphon.protocol.groups.exchange import Exchange, family_of
 from antiphon.protocol.groups.keeping import Keeping
 from antiphon.protocol.groups.records import GroupRecords
 from antiphon.protocol.groups.views import Group
-from antiphon.wire.body import Body, Table, address_of, read_body
+from antiphon.wire.body import Body, Destination, Table, address_of, read_body
 from antiphon.wire.control import (
     EndSession,
     GroupState,
@@ -78,7 +78,14 @@ from antiphon.wire.retained import KeptState
 Route = list[tuple[int, list[tuple[GroupName, ...]]]]
 """Local sessions that a table of destinations reaches, and by which groups each time."""
 
+Reached = dict[int, tuple[GroupName, ...]]
+"""Local sessions that one destination reaches, and by which of its groups."""
+
 ROUTES_REMEMBERED = 1024
+TABLE_REMEMBERED_MAX = 16
+"""Longer tables hardly ever come again: whoever sends to many groups sends to others each time."""
+
+REACHED_REMEMBERED = 32_768
 
 
 class State(StrEnum):
@@ -122,6 +129,7 @@ class Groups:
 
         self._private: dict[GroupName, int] = {}
         self._routes: dict[Table, Route] = {}
+        self._reached: dict[Destination, Reached] = {}
         self.state = State.SETTLED
         self._family: tuple[Member, ...] = (me,)
         """In EXCHANGE: who has the same directory as I."""
@@ -173,14 +181,14 @@ class Groups:
         id = SessionId(self._me.daemon, self._me.incarnation, opened.session)
         self._sessions[opened.session] = self._own[id] = LocalSession(id, opened)
         self._private[private_group(opened.name, self._me.daemon)] = opened.session
-        self._routes.clear()
+        self._forget_routes()
         return []
 
     def _end(self, now: Instant, number: int) -> list[Word]:
         session = self._sessions.pop(number)
         del self._own[session.id]
         del self._private[private_group(session.name, self._me.daemon)]
-        self._routes.clear()
+        self._forget_routes()
         return self._submit_change(now, session, EndSession(number), tuple(session.asked))
 
     def _multicast(self, now: Instant, multicast: Multicast) -> list[Word]:
@@ -241,7 +249,7 @@ class Groups:
 
     def _deliver_change(self, now: Instant, bundle: Bundle, lineage: int) -> list[Word]:
         self._last_change = bundle.position
-        self._routes.clear()
+        self._forget_routes()
         view = ViewId(self._configuration.id, bundle.position, lineage)
         try:
             change = read_group_change(bundle.body)
@@ -395,19 +403,37 @@ class Groups:
         return effects
 
     def _route(self, table: Table) -> Route:
-        """Decided once per table and directory."""
+        """Decided once per table and directory, or per destination if the table is long."""
+        if len(table) > TABLE_REMEMBERED_MAX:
+            return self._find_route(table)
         route = self._routes.get(table)
         if route is None:
-            names = {name for destination in table for name in destination}
-            numbers = {number for name in names for number in self._numbers_in(name)}
-            route = [
-                (number, [self._reaching(number, destination) for destination in table])
-                for number in sorted(numbers)
-            ]
             if len(self._routes) >= ROUTES_REMEMBERED:
                 self._routes.clear()
-            self._routes[table] = route
+            route = self._routes[table] = self._find_route(table)
         return route
+
+    def _find_route(self, table: Table) -> Route:
+        known = self._reached
+        reached = []
+        for destination in table:
+            found = known.get(destination)
+            reached.append(self._find_reached(destination) if found is None else found)
+        numbers = sorted(set().union(*reached))
+        return [(number, [one.get(number, ()) for one in reached]) for number in numbers]
+
+    def _find_reached(self, destination: Destination) -> Reached:
+        numbers = {number for name in destination for number in self._numbers_in(name)}
+        found = {number: self._reaching(number, destination) for number in numbers}
+        if len(self._reached) >= REACHED_REMEMBERED:
+            self._reached.clear()
+        self._reached[destination] = found
+        return found
+
+    def _forget_routes(self) -> None:
+        """Somebody came or went."""
+        self._routes.clear()
+        self._reached.clear()
 
     def _numbers_in(self, name: GroupName) -> list[int]:
         """Local sessions that a group name reaches."""
@@ -417,7 +443,7 @@ class Groups:
         group = self._directory.groups.get(name)
         return [] if group is None else [local.id.number for local in self._local(group)]
 
-    def _reaching(self, number: int, destination: tuple[GroupName, ...]) -> tuple[GroupName, ...]:
+    def _reaching(self, number: int, destination: Destination) -> tuple[GroupName, ...]:
         """Which of these groups this session is in; its private one counts."""
         session = self._sessions[number].id
         found = []
@@ -474,7 +500,7 @@ class Groups:
         self._last_change = 0
         self._coming = None
         self._exchange = Exchange(installed.configuration)
-        self._routes.clear()
+        self._forget_routes()
         effects: list[Word] = [self._records.install(now, installed)]
         config = installed.configuration.id
         for name, group, old in self._directory.cut(config, installed.base, installed.together):

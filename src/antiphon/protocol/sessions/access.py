@@ -33,6 +33,11 @@ class Access:
         self._rules = tuple(rules)
         self._decided: dict[tuple[str, GroupName], tuple[bool, bool]] = {}
 
+    @property
+    def is_open(self) -> bool:
+        """There are no rules: everybody may do everything."""
+        return not self._rules
+
     def may_join(self, who: str, group: GroupName) -> bool:
         return not self._rules or self._decide(who, group)[0]
 

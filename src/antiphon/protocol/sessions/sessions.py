@@ -44,6 +44,7 @@ from antiphon.wire.body import Body, read_body
 from antiphon.wire.retained import PRODUCER_BYTES_MAX
 from antiphon.wire.ring import BUNDLE_BYTES_MAX, MESSAGE_BYTES_MAX
 
+PROFILES_REMEMBERED = 32_768
 BACKLOG_ROW_MIN = 64
 """A session's backlog is recorded when it doubles, from here on."""
 
@@ -83,11 +84,14 @@ class Sessions:
         self._names: dict[str, int] = {}
         self._memberships = 0
         self._access = Access(settings.rules)
+        self._profile_by_name: dict[GroupName, str | None] = {}
+        """Of groups that messages are sent to; None: the name is not valid."""
 
     def reload(self, settings: SessionSettings) -> None:
         """Other limits and rules from now on; what was granted stays."""
         self._settings = settings
         self._access = Access(settings.rules)
+        self._profile_by_name.clear()
 
     def may_join(self, who: str, group: GroupName) -> bool:
         return self._access.may_join(who, group)
@@ -267,6 +271,8 @@ class Sessions:
 
     def _forbidden(self, session: Session, body: Body) -> GroupName:
         """A group that this client may not send to; empty if there is none."""
+        if self._access.is_open:
+            return ""
         for names in body.table:
             for name in names:
                 if not self._access.may_send(session.who, name):
@@ -275,13 +281,22 @@ class Sessions:
 
     def _profile_of(self, body: Body) -> str | None:
         """The one profile of all groups of a bundle; None if there is none."""
-        profiles = {self._profile_of_name(name) for names in body.table for name in names}
+        known = self._profile_by_name
+        profiles = {
+            known[name] if name in known else self._profile_of_name(name)
+            for names in body.table
+            for name in names
+        }
         return profiles.pop() if len(profiles) == 1 else None
 
     def _profile_of_name(self, name: GroupName) -> str | None:
         if name.startswith(PRIVATE_MARK):
             return STRONG
-        return None if group_name_fault(name) else self._settings.profile_of(name)
+        if len(self._profile_by_name) >= PROFILES_REMEMBERED:
+            self._profile_by_name.clear()
+        profile = None if group_name_fault(name) else self._settings.profile_of(name)
+        self._profile_by_name[name] = profile
+        return profile
 
     # News.
 
