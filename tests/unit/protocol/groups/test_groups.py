@@ -16,6 +16,7 @@ from antiphon.core.effects import (
 from antiphon.core.ids import ConfigId, Configuration, private_group
 from antiphon.core.positions import position
 from antiphon.core.service import Service
+from antiphon.protocol.groups.groups import TABLE_REMEMBERED_MAX
 from antiphon.wire.body import letters, pack_body
 from antiphon.wire.control import LeaveGroup, pack_group_change
 from tests.unit.protocol.groups.hall import Hall, member
@@ -189,14 +190,19 @@ def test_nobody_gets_the_private_messages_of_one_who_is_gone() -> None:
     assert hall.payloads(22) == []
 
 
-def test_a_remembered_route_follows_every_change() -> None:
-    """A table is routed once per directory; joins, leaves, ends and openings change it."""
+@pytest.mark.parametrize("others", [0, TABLE_REMEMBERED_MAX])
+def test_a_remembered_route_follows_every_change(others: int) -> None:
+    """A table, or each destination of a long one, is routed once per directory; joins, leaves, ends
+    and openings change it."""
     hall = hall_of(11, 21)
     private = private_group("s12", member(1).daemon)
+    nobody: list[tuple[tuple[str, ...], bytes]] = [
+        ((f"nobody {number}",), b"") for number in range(others)
+    ]
 
     def reached() -> list[int]:
         before = {one: len(hall.payloads(one)) for one in (11, 12, 21)}
-        hall.send(21, "alpha", private)
+        hall.send_bundle(21, [(("alpha", private), b"message"), *nobody])
         return [one for one in (11, 12, 21) if len(hall.payloads(one)) > before[one]]
 
     assert reached() == [11, 21]
