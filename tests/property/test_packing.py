@@ -89,7 +89,7 @@ class Sender:
         self.finished += finished
         for number, packet in enumerate(packets, len(self.packets) + 1):
             link = number if packet.reliable else 0
-            raw = pack_ring_packet(HEAD, CONFIG, 1, link, packet.pieces)
+            raw = pack_ring_packet(HEAD, CONFIG, 1, link, packet.parts)
             pieces = read_ring_packet(raw, *ME).pieces
             self.packets.append(Packet(packet.reliable, pieces, len(raw)))
         return len(packets)
