@@ -333,8 +333,18 @@ OPERATION: dict[str, Code] = {
     ),
     "no_programs": Code(
         "programs are missing and cannot be installed",
-        "Network namespaces need ip and nft.",
+        "Network namespaces need ip and nft, and a bench beside other systems needs these.",
         "install them by hand",
+    ),
+    "no_library": Code(
+        "a library of another system is missing",
+        "A bench measures that system with its own client.",
+        "run scripts/bootstrap bench",
+    ),
+    "no_commit": Code(
+        "there is no tree of this commit",
+        "It is no commit, or this is no clone of the repository.",
+        "name a commit, and call it in a clone",
     ),
     "no_namespaces": Code(
         "the kernel gives no network namespaces",
