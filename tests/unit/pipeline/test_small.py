@@ -9,7 +9,7 @@ from antiphon.pipeline import small
 
 
 def table(*values: int) -> pa.Table:
-    return pa.table({"value": list(values)})
+    return pa.table({"value": pa.array(values, pa.int64())})
 
 
 def values(folder: Path) -> list[int]:
