@@ -1,11 +1,16 @@
 """What an experiment has found: tables, and statements that hold or do not."""
 
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
+import click
+import msgspec
 from rich import box
 from rich.console import Console
 from rich.table import Table as RichTable
+
+from antiphon.tools.tables import console
 
 Cell = str | float | None
 
@@ -68,3 +73,15 @@ def _cell(value: Cell) -> str:
     if isinstance(value, str):
         return value
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.2f}"
+
+
+def tell(name: str, heading: str, outcome: Outcome, as_json: bool) -> None:
+    """On standard output: for people, or one object of JSON."""
+    load = round(os.getloadavg()[0], 2)
+    if as_json:
+        told = {"experiment": name, **asdict(outcome), "load_average": load}
+        click.echo(msgspec.json.encode(told).decode())
+        return
+    out = console()
+    out.print(f"{heading} (load average {load})")
+    show(out, outcome)

@@ -1,13 +1,10 @@
 """`antiphon bench growth`: what more groups, daemons, sessions, receivers and records cost."""
 
 import importlib.util
-import os
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 import click
-import msgspec
 from rich.console import Console
 
 from antiphon.core.errors import AntiphonError
@@ -15,10 +12,9 @@ from antiphon.tools.bench.growth.catalogue import EXPERIMENTS
 from antiphon.tools.bench.growth.lines import Line, lines_of, outcome_of
 from antiphon.tools.bench.growth.plot import draw
 from antiphon.tools.bench.growth.turns import run_turns
-from antiphon.tools.bench.outcome import Outcome, show
+from antiphon.tools.bench.outcome import tell
 from antiphon.tools.bench.progress import saying
 from antiphon.tools.bench.reception import BenchFailed
-from antiphon.tools.tables import console
 
 
 @click.command()
@@ -77,7 +73,7 @@ def growth(
                 found[name] = lines_of(experiment, measured)
                 outcome = outcome_of(experiment, found[name])
                 is_fine &= all(one.holds for one in outcome.statements)
-                _print(name, outcome, as_json)
+                tell(name, name, outcome, as_json)
     except BenchFailed as error:
         click.echo(f"antiphon bench growth: {error}", err=True)
         sys.exit(1)
@@ -87,14 +83,3 @@ def growth(
         plot.parent.mkdir(parents=True, exist_ok=True)
         plot.write_text(draw(found, EXPERIMENTS))
     sys.exit(0 if is_fine else 1)
-
-
-def _print(name: str, outcome: Outcome, as_json: bool) -> None:
-    load = round(os.getloadavg()[0], 2)
-    if as_json:
-        told = {"experiment": name, **asdict(outcome), "load_average": load}
-        click.echo(msgspec.json.encode(told).decode())
-        return
-    out = console()
-    out.print(f"{name} (load average {load})")
-    show(out, outcome)

@@ -1,21 +1,17 @@
 """`antiphon bench wan`: the papers' evaluation on an emulated wide area."""
 
-import os
 import sys
-from dataclasses import asdict
 
 import click
-import msgspec
 from rich.console import Console
 
 from antiphon.core.errors import AntiphonError
-from antiphon.tools.bench.outcome import Outcome, show
+from antiphon.tools.bench.outcome import tell
 from antiphon.tools.bench.progress import saying
 from antiphon.tools.bench.reception import BenchFailed
 from antiphon.tools.bench.wan.catalogue import EXPERIMENTS
 from antiphon.tools.bench.wan.experiment import Bench
 from antiphon.tools.chaos.namespaces import require_programs
-from antiphon.tools.tables import console
 
 
 @click.command()
@@ -74,21 +70,10 @@ def wan(
                 bench.say(EXPERIMENTS[name].summary)
                 outcome = EXPERIMENTS[name].run(bench)
                 is_fine &= all(one.holds for one in outcome.statements)
-                _print(name, outcome, as_json)
+                tell(name, f"{name}: {EXPERIMENTS[name].summary}", outcome, as_json)
     except BenchFailed as error:
         click.echo(f"antiphon bench wan: {error}", err=True)
         sys.exit(1)
     except AntiphonError as error:
         raise click.UsageError(str(error)) from None
     sys.exit(0 if is_fine else 1)
-
-
-def _print(name: str, outcome: Outcome, as_json: bool) -> None:
-    load = round(os.getloadavg()[0], 2)
-    if as_json:
-        found = {"experiment": name, **asdict(outcome), "load_average": load}
-        click.echo(msgspec.json.encode(found).decode())
-        return
-    out = console()
-    out.print(f"{name}: {EXPERIMENTS[name].summary} (load average {load})")
-    show(out, outcome)
