@@ -53,6 +53,18 @@ def test_a_process_that_ended_by_itself_fails(
     assert "one ended by itself" in capsys.readouterr().out
 
 
+def test_troubles_after_the_last_quiet_are_told_where_it_failed(
+    tmp_path: Path, rows: list[Record], capsys: pytest.CaptureFixture[str]
+) -> None:
+    end, node = rows[-1].time, rows[0].node
+    early, late = (Record(Kind.TROUBLE, end + at, node, reason=f"t{at}") for at in (1, 3))
+    quiet = Record(Kind.QUIET, end + 2, node)
+    verdict = verdict_of(tmp_path, [*rows, early, quiet, late], "one ended by itself")
+    print_verdict(verdict)
+    said = capsys.readouterr().out
+    assert "t3" in said and "t1" not in said
+
+
 def test_missing_rows_fail(tmp_path: Path, rows: list[Record]) -> None:
     lost = Record(Kind.DROP, rows[-1].time, rows[0].node, reason=DISK_FULL, value=3)
     verdict = verdict_of(tmp_path, [*rows, lost])

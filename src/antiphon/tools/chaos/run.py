@@ -26,6 +26,12 @@ QUIET_SECONDS = 10.0
 SITES_QUIET_SECONDS = 20.0
 """Sites take longer to find each other."""
 
+QUIETS_MAX = 4
+STALL_LOOK_SECONDS = 0.1
+STALL_SECONDS = 0.05
+"""So long may a daemon have to wait for a processor from one look to the next. A ring that
+misses its token for 150 ms takes it for lost, and that is no fault of the ring."""
+
 TICK_SECONDS = 0.02
 WARNING_SECONDS = (0.02, 0.12)
 """Clients are told of a fault of the network so long before."""
@@ -120,15 +126,38 @@ class _Run:
         assert not self._lasting, "faults end before the quiet time"
         self._wait_for_all()
         site.write(Kind.FAULT, reason="all is healed")
-        site.write(Kind.QUIET)
         site.silence_workers()
-        self._say(f"quiet for {plan.quiet_seconds:.0f} s")
-        self._wait(plan.quiet_seconds)
+        self._be_quiet(plan.quiet_seconds)
         found = [site.member(number) for number in self._spaces.numbers]
         members: tuple[Member, ...] = tuple(one for one in found if one is not None)
         for member in members:
             site.write(Kind.REACH, member, members=members)
         site.freeze()
+
+    def _be_quiet(self, seconds: float) -> None:
+        """Undisturbed for so long. Where the machine itself disturbs, it begins anew, but not
+        for ever: with a machine that never has time for the daemons nobody can be content."""
+        self._say(f"quiet for {seconds:.0f} s")
+        until = self._begin_quiet(seconds)
+        last_begin = until + (QUIETS_MAX - 2) * seconds
+        while (now := time.monotonic()) < until:
+            waited = self._site.waited_seconds()
+            self._wait(STALL_LOOK_SECONDS)
+            waits = [
+                one - before
+                for one, before in zip(self._site.waited_seconds(), waited, strict=False)
+            ]
+            longest = max(*waits, time.monotonic() - now - STALL_LOOK_SECONDS)
+            if longest > STALL_SECONDS and now < last_begin:
+                told = f"a daemon waited {1000 * longest:.0f} ms for a processor"
+                self._say(f"{told}; quiet begins anew")
+                self._site.write(Kind.FAULT, reason=told)
+                until = self._begin_quiet(seconds)
+
+    def _begin_quiet(self, seconds: float) -> float:
+        """When it ends."""
+        self._site.write(Kind.QUIET)
+        return time.monotonic() + seconds
 
     def _wait(self, seconds: float) -> None:
         until = time.monotonic() + seconds

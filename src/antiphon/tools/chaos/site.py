@@ -240,6 +240,10 @@ class Site:
                 self.start_worker(number, slot)
         self._strangers = [one for one in self._strangers if one.poll() is None]
 
+    def waited_seconds(self) -> list[float]:
+        """How long each daemon that runs now has been ready and had no processor."""
+        return list(map(_waited_seconds, self._daemons.values()))
+
     def _note(self, who: str, process: Process) -> None:
         said = (self.directory / f"{who}.log").read_text(errors="replace").splitlines()
         last = said[-1] if said else "it said nothing"
@@ -302,3 +306,11 @@ def _is_stopped(process: Process) -> bool:
     except OSError:
         return True  # it is gone
     return state in "TtZ"
+
+
+def _waited_seconds(process: Process) -> float:
+    """The kernel counts it by thread; what daemons do in time, they do in their first."""
+    try:
+        return int(Path(f"/proc/{process.pid}/schedstat").read_text().split()[1]) / 1e9
+    except OSError:
+        return 0.0  # it is gone

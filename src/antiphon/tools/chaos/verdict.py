@@ -42,6 +42,9 @@ class Verdict:
     lost: int
     """Rows that are missing, so that nobody can tell."""
 
+    troubles: list[str]
+    """Of daemons when all should have been quiet."""
+
     @property
     def failed(self) -> bool:
         return bool(self.violations or self.unexpected or self.lost or not self.sent)
@@ -77,7 +80,18 @@ def reach_verdict(records: Path, deeds: Deeds) -> Verdict:
         configurations=len({row.config for row in rows if row.kind is Kind.INSTALL}),
         rows=len(rows),
         lost=dropped + torn,
+        troubles=_troubles(rows),
     )
+
+
+def _troubles(rows: Iterable[Record]) -> list[str]:
+    found: list[Record] = []
+    for row in sorted(rows, key=lambda row: row.time):
+        if row.kind is Kind.QUIET:
+            found = []
+        elif row.kind is Kind.TROUBLE:
+            found.append(row)
+    return [f"trouble at {row.time / SECOND:.6f} of {row.node}: {row.reason}" for row in found]
 
 
 def _messages(rows: Iterable[Record], kind: Kind) -> Counter[str]:
@@ -97,7 +111,7 @@ def print_verdict(verdict: Verdict) -> None:
         shown = " ".join(value) if isinstance(value, list) else f"{value:,}"
         table.add_row(name.replace("_", " "), shown)
     console.print(table)
-    for text in verdict.unexpected:
+    for text in (*verdict.unexpected, *(verdict.troubles if verdict.failed else ())):
         console.print(text, markup=False)
     for found in verdict.violations[:SHOWN_MAX]:
         text = f"{found.promise} at {found.time / SECOND:.6f} {found.process}: {found.text}"
