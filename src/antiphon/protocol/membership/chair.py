@@ -63,9 +63,10 @@ class Chair:
         if self.party.digest is not None:  # it was lost, or the member still recovers
             self.attempt.progressed = True
             return Step(True, Speech((sender,), self.party.digest))
+        news = sender not in self.party.states
         if not self.party.add_state(sender, member_state(sender, state)):
-            return Step(True)
-        return Step(True, Speech((self.attempt.coordinator,), self._site_state()))
+            return Step(news)
+        return Step(news, Speech((self.attempt.coordinator,), self._site_state()))
 
     def _hear_ready(self, sender: Member) -> Step:
         news = sender not in self.party.ready
@@ -96,8 +97,9 @@ class Chair:
             return "bad_state"
         if leaders.digest is not None:  # it was lost, or they still recover
             return Step(True, Speech((sender,), leaders.digest))
+        news = sender not in leaders.states
         if not leaders.add_state(sender, state):
-            return Step(True)
+            return Step(news)
         sites = tuple(told.parts for told in leaders.told())
         leaders.digest = Digest(self.attempt.id, sites, ())
         return Step(True, Speech(leaders.members, leaders.digest))

@@ -153,9 +153,18 @@ class Outlook:
         return [report for report in component if report.leader != self._me]
 
     def lost_of(self, configuration: Configuration) -> GatherReason | None:
-        """Why what I proposed cannot be any more. A newcomer is no reason."""
-        parties = {report.leader: set(report.party) for report in self.federation.component()}
-        parties[self._me] = set(self.site.picture.party())
+        """Why what I proposed cannot be any more. A newcomer is no reason. Who has installed
+        something above it will never accept it."""
+        parties = {
+            report.leader: set(report.party)
+            for report in self.federation.component()
+            if report.config <= configuration.id
+        }
+        parties[self._me] = {
+            member
+            for member in self.site.picture.party()
+            if member == self._me or self._hellos[member].config <= configuration.id
+        }
         for members in configuration.segments:
             if not set(members) <= parties.get(members[0], set()):
                 return GatherReason.MEMBER_LOST

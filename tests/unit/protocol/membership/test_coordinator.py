@@ -202,6 +202,19 @@ def test_progress_keeps_an_attempt_alive() -> None:
     assert reasons(aborted, Kind.TROUBLE) == ["attempt_timeout"]
 
 
+def test_an_answer_that_is_repeated_is_no_progress() -> None:
+    """Else each level waits until the one below has given up: members, leaders, coordinator
+    (site seed 44029)."""
+    machine = Coordinator()
+    effects: list[Word] = []
+    for _ in range(4):
+        machine.now += SETTINGS.attempt_us // 2
+        machine.hello(member(2), leader=1)
+        machine.state_of(2)
+        effects += machine.membership.handle(machine.now, WAKEUP)
+    assert "attempt_timeout" in reasons(effects, Kind.TROUBLE)
+
+
 def test_answers_to_an_attempt_that_a_higher_one_replaced_are_ignored() -> None:
     machine = Machine(me=2)
     old = machine.accept()

@@ -47,3 +47,19 @@ def test_whoever_coordinates_next_and_takes_no_part_is_told(life: int, told: int
     outlook.look(NOW + MembershipSettings().report_gap_us, installed, "", 8, attempt)
     (mine,) = [one for one in outlook.federation.component() if one.leader == FAR]
     assert mine.epoch == told
+
+
+@pytest.mark.parametrize(("far_epoch", "lost"), [(7, None), (8, "member_lost")])
+def test_an_attempt_is_lost_when_a_leader_has_installed_something_above_it(
+    far_epoch: int, lost: str | None
+) -> None:
+    """It refuses the proposal for ever, however often that is repeated (site seed 44029)."""
+    outlook = Outlook(ME, MembershipSettings(), Envelope(1, ME), Timers(), SITES, ())
+    installed = Configuration(ConfigId(7, *ME, 1), (ME,))
+    attempt = Configuration(ConfigId(8, *ME, 1), (ME, FAR), ((ME,), (FAR,)), ((0, 1, 1), (1, 0, 1)))
+    config = ConfigId(far_epoch, *FAR, 1)
+    outlook.look(NOW, installed, "", 8, attempt)
+    outlook.hear_leader(NOW, FAR, Greeting(FAR.daemon, 0, ()))
+    outlook.hear_leader(NOW, FAR, SiteReport(FAR, 1, config, far_epoch, (FAR,), (), (ME,)))
+    outlook.look(NOW + MembershipSettings().report_gap_us, installed, "", 8, attempt)
+    assert outlook.lost_of(attempt) == lost
