@@ -72,7 +72,6 @@ from antiphon.wire.reports import StreamReport, pack_reports, read_reports
 from antiphon.wire.retained import KeptState
 from antiphon.wire.ring import (
     CONTROL,
-    FAR,
     LAST,
     ORIGIN,
     OWN,
@@ -148,10 +147,7 @@ def decode_ring(packet: bytes) -> RingPacket:
 
 
 def encode_object(value: Parcel | Report) -> bytes:
-    config = pack_config(value.config)
-    if isinstance(value, Report):
-        return pack_report(config, value.report)
-    return pack_parcel(config, value.reliable, value.pieces)
+    return pack_report(value) if isinstance(value, Report) else pack_parcel(value)
 
 
 def encode_loose(value: Parcel | Report) -> bytes:
@@ -219,7 +215,7 @@ def crossed(name: str, origin: int, author: Member, mask: int, *pieces: Piece) -
 
 
 def link(name: str, *told: Any) -> Example:
-    packet = LinkPacket(ME, 0xFEDCBA9876543210, 70_000, 0, *told)
+    packet = LinkPacket(ME, BIRTH, 70_000, 0, *told)
     packet.size = len(encode_link(packet))
     return Example(name, packet, encode_link, decode_link)
 
@@ -299,7 +295,7 @@ EMPTY = Piece(LAST | SELF_DISCARD, Service.RELIABLE, 2, 1, 1, 0, b"", 10, 13, 0,
 CUT = Piece(0, Service.SAFE, 3, 4, 1, 6, b"cut from the middle")
 END = Piece(LAST, Service.SAFE, 3, 4, 1, 7, b"end", 11, 14, 3, 10, 9, 5)
 CHANGE = Piece(LAST | CONTROL, Service.AGREED, 0, 1, 1, 0, b"\x92\x03\x07", 12, 15, 0, 0, 0, 11)
-FAR_PIECE = Piece(LAST | FAR, Service.CAUSAL, 1, 11, 1, 0, b"far", 13, 16, 9, 8, 7, 6, *WAYS[1:])
+FAR_PIECE = Piece(LAST, Service.CAUSAL, 1, 11, 1, 0, b"far", 13, 16, 9, 8, 7, 6, *WAYS[1:])
 LOOSE = Piece(LAST, Service.UNRELIABLE, 1, 3, 1, 0, b"loose", 0, 0, 0, 8, 7, 6)
 LOOSE_PART = Piece(0, Service.UNRELIABLE, 1, 4, 1, 0, b"part")
 
@@ -308,7 +304,8 @@ FULL_TOKEN = Token(
 )
 
 REPORT = StreamReport(2, 300, 70_000, 70_001, 69_000, 1 << 20, 69_990, 68_000, (70_000, 0, 69_999))
-FOREIGN = ForeignPieces(2, OTHER, 0b101, b"pieces")
+BIRTH = 0xFEDCBA9876543210
+LOOSE_PARCEL = Parcel(BIRTH, False, 2, 3, 0b101, b"pieces")
 
 LINK_ACK = LinkAck(70_000, 300, 0xFFFFFFFF, 900, 1 << 40, ((1, 2), (300, 4)))
 FIRST_ACK = LinkAck(0, 1, 0, NOTHING_HEARD, 0)
@@ -352,9 +349,9 @@ EXAMPLES = (
     crossed("ring_foreign_masked", 3, OTHER, 1 << 8 | 1, FAR_PIECE),
     Example("ring_reports", RING_REPORTS, encode_ring, decode_ring),
     Example("reports", (REPORT,), pack_reports, read_reports),
-    crossing("crossing_parcel", Parcel(CONFIG, True, FOREIGN)),
-    crossing("crossing_loose_parcel", Parcel(CONFIG, False, FOREIGN)),
-    crossing("crossing_report", Report(CONFIG, REPORT)),
+    crossing("crossing_parcel", Parcel(BIRTH, True, 2, 3, 0b101, b"pieces")),
+    crossing("crossing_loose_parcel", LOOSE_PARCEL),
+    crossing("crossing_report", Report(BIRTH, REPORT)),
     token("token_first", Token(1)),
     token("token_requests", FULL_TOKEN),
     token("token_heads", Token(2, site_sequence=7, site_stamp=9, heads=(0, 7, 3))),
@@ -373,7 +370,9 @@ EXAMPLES = (
     link("link_objects", False, None, (), LINK_OBJECTS),
     link("link_first_ack", True, FIRST_ACK, (), []),
     link("link_all", True, LINK_ACK, ((70_001, 1), (70_004, 300)), LINK_OBJECTS),
-    Example("loose_parcel", Parcel(CONFIG, False, FOREIGN), encode_loose, decode_loose),
+    Example(
+        "loose_parcel", Parcel(BIRTH, False, 2, 3, 0b101, b"pieces"), encode_loose, decode_loose
+    ),
     Example("intent", Intent(1, 70_000, ("alpha", "βeta")), pack_intent, read_intent),
 )
 

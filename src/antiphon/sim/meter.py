@@ -63,7 +63,7 @@ def _purpose(data: bytes) -> str:
         brought = read_object(data)
         if not isinstance(brought, Parcel):
             return "order"
-        pieces = read_pieces(brought.pieces.body, 0, brought.reliable)
+        pieces = read_pieces(brought.body, 0, brought.reliable)
     except DecodeError:
         raise AssertionError("a leader sends what can be read") from None
     return "groups" if all(piece.flags & CONTROL for piece in pieces) else PAYLOAD

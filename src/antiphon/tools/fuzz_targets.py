@@ -80,12 +80,11 @@ def link(raw: bytes) -> bytes:
 def crossing(raw: bytes) -> bytes:
     """An object of a link; pieces in it are opened, too."""
     brought = read_object(raw)
-    config = pack_config(brought.config)
     if isinstance(brought, Report):
-        return pack_report(config, brought.report)
-    pieces = read_pieces(brought.pieces.body, 0, brought.reliable)
-    body = b"".join(map(pack_piece, pieces))
-    return pack_parcel(config, brought.reliable, brought.pieces._replace(body=body))
+        return pack_report(brought)
+    pieces = read_pieces(brought.body, 0, brought.reliable)
+    brought.body = b"".join(map(pack_piece, pieces))
+    return pack_parcel(brought)
 
 
 def loose(raw: bytes) -> bytes:

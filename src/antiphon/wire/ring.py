@@ -18,30 +18,29 @@ import msgspec
 from antiphon.core.bundle import Reach
 from antiphon.core.errors import DecodeError
 from antiphon.core.ids import ConfigId, Counter, DaemonId, Incarnation, Member, Natural
-from antiphon.core.positions import stamp_of
+from antiphon.core.positions import position, stamp_of
 from antiphon.core.service import Service
 from antiphon.wire.packet import CONFIG, CONFIG_BYTES, HEADER_BYTES
 from antiphon.wire.reports import SEGMENTS_MAX, StreamReport, pack_reports, read_reports
 
 PACKET_HEAD = Struct(">QQHB")  # token sequence of its visit; link sequence or 0; origin; mask
 ORIGIN = Struct(">QQ")  # a daemon of another segment
-PIECE_HEAD = Struct(">BBIQHII")  # flags, service, session, number, count, index, length
-ORDER_HEAD = Struct(">QQQQQQ")  # sequence, stamp, previous, early past, order past, after change
+PIECE_HEAD = Struct(">BBIQHIH")  # flags, service, session, number, count, index, length
+ORDER_LENGTH = Struct(">H")
 TOKEN_HEAD = Struct(">BQQQQIQQQQQHH")
 REQUEST = Struct(">QQ")
 HEAD = Struct(">Q")
 
 PACKET_OVERHEAD = HEADER_BYTES + CONFIG_BYTES + PACKET_HEAD.size
 PIECE_OVERHEAD = PIECE_HEAD.size
-ORDER_OVERHEAD = ORDER_HEAD.size
+ORDER_OVERHEAD = ORDER_LENGTH.size + 1 + 6 * 9 + 2
+"""At most, for a bundle with no past in other streams, and to all segments: msgpack writes
+small numbers in few bytes."""
 
 LAST = 1
 CONTROL = 2
 SELF_DISCARD = 4
-FAR = 8
-"""Behind the order stands what several segments need."""
-
-ALL_FLAGS = LAST | CONTROL | SELF_DISCARD | FAR
+ALL_FLAGS = LAST | CONTROL | SELF_DISCARD
 
 OWN = 0
 """A packet's origin: its sender. k + 1: segment k."""
@@ -58,6 +57,10 @@ BUNDLE_BYTES_MAX = MESSAGE_BYTES_MAX + 65_536
 """One message of the largest size, with its table of groups."""
 
 FRAGMENTS_MAX = 1 << 20
+LOW = (1 << 64) - 1
+
+PieceOrder = tuple[int, int, int, int, int, int, tuple[tuple[int, int], ...], tuple[Reach, ...]]
+NO_ORDER: PieceOrder = (0, 0, 0, 0, 0, 0, (), ())
 
 
 class Piece(msgspec.Struct, gc=False):
@@ -80,10 +83,18 @@ class Piece(msgspec.Struct, gc=False):
     reach: tuple[Reach, ...] = ()
 
 
-class Far(msgspec.Struct, gc=False, array_like=True, forbid_unknown_fields=True):
-    """Behind the order of a bundle, if its sender had early ones of other streams in its past,
-    or not everything goes everywhere."""
+class Order(msgspec.Struct, gc=False, array_like=True, forbid_unknown_fields=True):
+    """A bundle's place, with its last piece. All but the first are distances, which mostly are
+    short: from the sequence up to the stamp and down to what comes before, and from the first
+    position of the stamp down to others. They are told modulo 2^64: an unreliable bundle has a
+    past, but no place."""
 
+    sequence: Natural
+    stamp: Natural
+    previous: Natural
+    early_past: Natural
+    order_past: Natural
+    after_change: Natural
     early_pasts: Annotated[
         tuple[tuple[Counter, Natural], ...], msgspec.Meta(max_length=SEGMENTS_MAX)
     ]
@@ -135,10 +146,8 @@ class Token(msgspec.Struct, gc=False):
     one segment."""
 
 
-FAR_LENGTH = Struct(">H")
-NOT_FAR = Far((), ())
-_encode_far = msgspec.msgpack.Encoder().encode
-_decode_far = msgspec.msgpack.Decoder(Far).decode
+_encode = msgspec.msgpack.Encoder().encode
+_decode_order = msgspec.msgpack.Decoder(Order).decode
 
 
 class ForeignPieces(NamedTuple):
@@ -167,22 +176,25 @@ def pack_piece_head(piece: Piece, data_bytes: int) -> bytes:
     )
     if not piece.flags & LAST:
         return head
-    order = ORDER_HEAD.pack(
-        piece.sequence,
-        piece.stamp,
-        piece.previous,
-        piece.early_past,
-        piece.order_past,
-        piece.after_change,
+    sequence, stamp = piece.sequence, piece.stamp
+    order = _encode(
+        Order(
+            sequence,
+            stamp - sequence & LOW,
+            sequence - piece.previous & LOW,
+            sequence - piece.early_past & LOW,
+            position(stamp, 0) - piece.order_past & LOW,
+            position(stamp, 0) - piece.after_change & LOW,
+            piece.early_pasts,
+            piece.reach,
+        )
     )
-    if not piece.flags & FAR:
-        return head + order
-    return head + order + pack_far(piece.early_pasts, piece.reach)
+    return b"".join([head, ORDER_LENGTH.pack(len(order)), order])
 
 
-def pack_far(early_pasts: tuple[tuple[int, int], ...], reach: tuple[Reach, ...]) -> bytes:
-    far = _encode_far(Far(early_pasts, reach))
-    return FAR_LENGTH.pack(len(far)) + far
+def far_bytes(early_pasts: tuple[tuple[int, int], ...], reach: tuple[Reach, ...]) -> int:
+    """How much longer these make an order than ORDER_OVERHEAD."""
+    return len(_encode(early_pasts)) + len(_encode(reach)) - 2
 
 
 def pack_ring_packet(
@@ -283,41 +295,45 @@ def _read_piece(packet: bytes, at: int, end: int, reliable: bool) -> tuple[Piece
         raise DecodeError("bad_field", "in a piece's head")
     if index >= FRAGMENTS_MAX or (service == Service.UNRELIABLE) == reliable:
         raise DecodeError("bad_field", "a piece does not fit its packet")
-    order = (0, 0, 0, 0, 0, 0)
-    far = NOT_FAR
     if flags & LAST:
-        if end - at < ORDER_OVERHEAD:
-            raise DecodeError("cut_short", "inside a piece's order")
-        order = ORDER_HEAD.unpack_from(packet, at)
-        at += ORDER_OVERHEAD
-        check_order(service, order)
-        if flags & FAR:
-            far, at = _read_far(packet, at, end)
-            check_reach(service, order[0], far.early_pasts, far.reach)
-    elif not length or flags & FAR:
-        raise DecodeError("bad_field", "an empty fragment, or one with a place in the order")
+        order, at = _read_order(packet, at, end, service)
+    elif length:
+        order = NO_ORDER
+    else:
+        raise DecodeError("bad_field", "an empty fragment")
     if length > end - at:
         raise DecodeError("cut_short", "inside a piece's data")
     data = packet[at : at + length]
-    piece = Piece(flags, Service(service), session, number, count, index, data, *order)
-    if flags & FAR:
-        piece.early_pasts, piece.reach = far.early_pasts, far.reach
-    return piece, at + length
+    return Piece(flags, Service(service), session, number, count, index, data, *order), at + length
 
 
-def _read_far(packet: bytes, at: int, end: int) -> tuple[Far, int]:
-    if end - at < FAR_LENGTH.size:
+def _read_order(packet: bytes, at: int, end: int, service: int) -> tuple[PieceOrder, int]:
+    if end - at < ORDER_LENGTH.size:
         raise DecodeError("cut_short", "inside a piece's order")
-    (length,) = FAR_LENGTH.unpack_from(packet, at)
-    at += FAR_LENGTH.size
+    (length,) = ORDER_LENGTH.unpack_from(packet, at)
+    at += ORDER_LENGTH.size
+    if length > end - at:
+        raise DecodeError("cut_short", "inside a piece's order")
     packed = packet[at : at + length]
     try:
-        far = _decode_far(packed)
+        told = _decode_order(packed)
     except (msgspec.DecodeError, RecursionError) as error:
         raise DecodeError("malformed", str(error)) from None
-    if _encode_far(far) != packed or far == NOT_FAR:
-        raise DecodeError("not_canonical", "what several segments need")
-    return far, at + length
+    if _encode(told) != packed:
+        raise DecodeError("not_canonical", "a piece's order")
+    sequence = told.sequence
+    stamp = sequence + told.stamp & LOW
+    place = (
+        sequence,
+        stamp,
+        sequence - told.previous & LOW,
+        sequence - told.early_past & LOW,
+        position(stamp, 0) - told.order_past & LOW,
+        position(stamp, 0) - told.after_change & LOW,
+    )
+    check_order(service, place)
+    check_reach(service, sequence, told.early_pasts, told.reach)
+    return (*place, told.early_pasts, told.reach), at + length
 
 
 def check_order(service: int, order: tuple[int, ...]) -> None:

@@ -8,10 +8,14 @@ import msgspec
 
 from antiphon.wire.body import pack_body
 from antiphon.wire.packet import CONFIG_BYTES, HEADER_BYTES
-from antiphon.wire.ring import PACKET_OVERHEAD, PIECE_OVERHEAD, TOKEN_BYTES
+from antiphon.wire.ring import LOW, ORDER_LENGTH, PACKET_OVERHEAD, PIECE_OVERHEAD, TOKEN_BYTES
 from tests.wire.messages import EXAMPLES, Example
 
 BY_NAME = {example.name: example for example in EXAMPLES}
+
+TOKEN = HEADER_BYTES + CONFIG_BYTES
+PIECE = PACKET_OVERHEAD
+ORDER = PACKET_OVERHEAD + PIECE_OVERHEAD
 
 
 class Refusal(NamedTuple):
@@ -61,6 +65,23 @@ def field(reason: str, why: str, name: str, at: int, code: str, value: int) -> R
     return Refusal(reason, why, name, rewritten(name, at, code, value))
 
 
+def order(reason: str, why: str, name: str, index: int, value: Any) -> Refusal:
+    """The order of its first piece, with one field replaced and spelled again."""
+    raw = BY_NAME[name].raw
+    (length,) = ORDER_LENGTH.unpack_from(raw, ORDER)
+    begin = ORDER + ORDER_LENGTH.size
+    fields = msgspec.msgpack.decode(raw[begin : begin + length])
+    packed = msgspec.msgpack.encode(with_field(index, value)(fields))
+    changed = ORDER_LENGTH.pack(len(packed)) + packed
+    return Refusal(reason, why, name, raw[:ORDER] + changed + raw[begin + length :])
+
+
+def _length(name: str) -> int:
+    """Of the order of its first piece."""
+    length: int = ORDER_LENGTH.unpack_from(BY_NAME[name].raw, ORDER)[0]
+    return length
+
+
 def stream(
     why: str, held: list[list[int]], known: int = 0, stamp: int = 0, early: Any = ()
 ) -> Refusal:
@@ -72,10 +93,6 @@ def _half(state: list[Any]) -> list[Any]:
     """A member that holds more than half of what all may hold."""
     return [*state[:3], [[[[1, (1 << 19) + 1, 1 << 20]], 0, 0, []]], *state[4:]]
 
-
-TOKEN = HEADER_BYTES + CONFIG_BYTES
-PIECE = PACKET_OVERHEAD
-ORDER = PACKET_OVERHEAD + PIECE_OVERHEAD
 
 LONE_BASE = [1, 2, 3, 4]
 TOO_MANY_MEMBERS = [[1, number] for number in range(257)]
@@ -276,23 +293,37 @@ RING = [
     ),
     Refusal("cut_short", "in a piece's data", "ring_cut", BY_NAME["ring_cut"].raw[:-1]),
     Refusal("cut_short", "trailing byte", "ring_whole", BY_NAME["ring_whole"].raw + b"\x00"),
-    field("cut_short", "a length of 4 GB", "ring_cut", PIECE + 20, "I", (1 << 32) - 1),
+    field("cut_short", "a length of 64 KB", "ring_cut", PIECE + 20, "H", 65_535),
     field("bad_field", "an unknown flag", "ring_whole", PIECE, "B", 17),
     field("bad_field", "a service above safe", "ring_whole", PIECE + 1, "B", 6),
     field("bad_field", "number 0", "ring_whole", PIECE + 6, "Q", 0),
     field("bad_field", "no message", "ring_whole", PIECE + 14, "H", 0),
     field("bad_field", "index 2^20", "ring_whole", PIECE + 16, "I", 1 << 20),
-    field("bad_field", "an empty fragment", "ring_cut", PIECE + 20, "I", 0),
+    field("bad_field", "an empty fragment", "ring_cut", PIECE + 20, "H", 0),
     field("bad_field", "unreliable on the ring", "ring_whole", PIECE + 1, "B", 0),
     field("bad_field", "reliable outside of it", "ring_unreliable", PIECE + 1, "B", 4),
-    field("bad_field", "sequence 0", "ring_whole", ORDER, "Q", 0),
-    field("bad_field", "stamp below sequence", "ring_whole", ORDER + 8, "Q", 8),
-    field("bad_field", "previous not before", "ring_whole", ORDER + 16, "Q", 9),
-    field("bad_field", "early past not before", "ring_whole", ORDER + 24, "Q", 9),
-    field("bad_field", "order past not before", "ring_whole", ORDER + 32, "Q", 12 << 16),
-    field("bad_field", "change not before", "ring_whole", ORDER + 40, "Q", 12 << 16),
-    field("bad_field", "unreliable with a sequence", "ring_unreliable", ORDER, "Q", 1),
-    field("bad_field", "unreliable with a previous", "ring_unreliable", ORDER + 16, "Q", 1),
+    order("bad_field", "sequence 0", "ring_whole", 0, 0),
+    order("bad_field", "stamp below sequence", "ring_whole", 1, LOW),
+    order("bad_field", "previous not before", "ring_whole", 2, 0),
+    order("bad_field", "early past not before", "ring_whole", 3, 0),
+    order("bad_field", "order past not before", "ring_whole", 4, 0),
+    order("bad_field", "change not before", "ring_whole", 5, 0),
+    order("bad_field", "other pasts not sorted", "ring_whole", 6, [[2, 3], [1, 3]]),
+    order("bad_field", "segments not sorted", "ring_whole", 7, [[2, 3, 3], [1, 3, 3]]),
+    order("malformed", "a past below 0", "ring_whole", 3, -1),
+    order("malformed", "a distance of 1.5", "ring_whole", 4, 1.5),
+    order("bad_field", "unreliable with a sequence", "ring_unreliable", 0, 1),
+    order("bad_field", "unreliable with a previous", "ring_unreliable", 2, LOW),
+    field("malformed", "an order cut short", "ring_whole", ORDER, "H", 3),
+    field("cut_short", "an order behind the end", "ring_whole", ORDER, "H", 65_535),
+    Refusal(
+        "not_canonical",
+        "9 in two bytes",
+        "ring_whole",
+        rewritten("ring_whole", ORDER, "H", _length("ring_whole") + 1).replace(
+            b"\x98\x09", b"\x98\xcc\x09"
+        ),
+    ),
 ]
 
 TOKENS = [

@@ -90,27 +90,31 @@ class Abroad:
                     self._learn(report)
             return []
         segment = packet.origin - 1
-        fault = self._fault(segment, packet.author)
-        if fault:
-            return fault
+        if self._is_unknown(segment):
+            return "unknown_segment"
+        if packet.author not in self._segments[segment]:
+            return "not_a_member"
         reliable = packet.link_sequence != 0
         return self._take_pieces(now, segment, packet.author, packet.pieces, reliable)
 
     def arrive(self, now: Instant, parcel: Parcel, alone: bool) -> str | list[Word]:
         """Over a link, at the leader: on to the next, and here."""
         assert self.gateway is not None
-        segment, author, mask, body = parcel.pieces
-        fault = self._fault(segment, author)
-        if fault:
-            return fault
+        segment, mask = parcel.segment, parcel.mask
+        if self._is_unknown(segment):
+            return "unknown_segment"
+        if parcel.author >= len(self._segments[segment]):
+            return "not_a_member"
+        author = self._segments[segment][parcel.author]
         try:
-            pieces = read_pieces(body, 0, parcel.reliable)
+            pieces = read_pieces(parcel.body, 0, parcel.reliable)
         except DecodeError as error:
             return error.reason
-        effects: list[Word] = list(self.gateway.forward(parcel.reliable, parcel.pieces))
+        foreign = ForeignPieces(segment, author, mask, parcel.body)
+        effects: list[Word] = list(self.gateway.forward(parcel.reliable, foreign))
         ours = not mask or mask >> self._mine & 1
         if ours and not alone:
-            self.gateway.arrived.append((parcel.reliable, parcel.pieces))
+            self.gateway.arrived.append((parcel.reliable, foreign))
         if ours or parcel.reliable:
             taken = self._take_pieces(now, segment, author, pieces, parcel.reliable)
             if isinstance(taken, str):
@@ -127,13 +131,11 @@ class Abroad:
         self._learn(report)
         return list(self.gateway.forward_report(report))
 
-    def _fault(self, segment: int, author: Member) -> str:
-        if segment >= len(self._segments) or segment == self._mine:
-            return "unknown_segment"
-        return "" if author in self._segments[segment] else "not_a_member"
+    def _is_unknown(self, segment: int) -> bool:
+        return segment >= len(self._segments) or segment == self._mine
 
     def _fault_of(self, report: StreamReport) -> str:
-        if report.segment >= len(self._segments) or report.segment == self._mine:
+        if self._is_unknown(report.segment):
             return "unknown_segment"
         if len(report.heads) != len(self._segments):
             return "bad_field"

@@ -5,6 +5,7 @@ theirs, at once and in any order (SP-118), and waits for the token to be put on 
 """
 
 from collections import deque
+from functools import lru_cache
 from hashlib import blake2b
 
 from antiphon.core.effects import Forward
@@ -12,7 +13,7 @@ from antiphon.core.ids import ConfigId, Configuration, DaemonId, Member
 from antiphon.core.machine import Instant
 from antiphon.core.overlay import overlay_of
 from antiphon.core.weights import SiteId
-from antiphon.wire.crossing import pack_parcel, pack_report
+from antiphon.wire.crossing import Parcel, Report, pack_parcel, pack_report
 from antiphon.wire.packet import pack_config
 from antiphon.wire.reports import StreamReport
 from antiphon.wire.ring import ForeignPieces
@@ -52,6 +53,7 @@ def neighbours(configuration: Configuration, me: Member) -> tuple[Member, ...]:
     return tuple(leaders[one if other == mine else other] for one, other in pairs)
 
 
+@lru_cache(maxsize=64)
 def birth_of(config: ConfigId) -> int:
     """Names the links of a configuration, which never comes again."""
     return int.from_bytes(blake2b(pack_config(config), digest_size=8).digest(), "big")
@@ -61,7 +63,8 @@ class Gateway:
     def __init__(
         self, configuration: Configuration, mine: int, branches: tuple[tuple[Branch, ...], ...]
     ) -> None:
-        self._config = pack_config(configuration.id)
+        self._birth = birth_of(configuration.id)
+        self._segments = configuration.segments
         self._mine = mine
         self._branches = branches
         """For each segment, where what comes from it goes on."""
@@ -77,7 +80,10 @@ class Gateway:
         branches = self._branches[pieces.segment]
         if not branches:
             return []
-        packed = pack_parcel(self._config, reliable, pieces)
+        author = self._segments[pieces.segment].index(pieces.author)
+        packed = pack_parcel(
+            Parcel(self._birth, reliable, pieces.segment, author, pieces.mask, pieces.body)
+        )
         return [
             Forward(leader, packed, reliable, pieces.segment)
             for leader, behind in branches
@@ -88,7 +94,7 @@ class Gateway:
         """To all: order and stability are everybody's (SP-123)."""
         if report.segment != self._mine:
             self._untold[report.segment] = report
-        packed = pack_report(self._config, report)
+        packed = pack_report(Report(self._birth, report))
         segment = report.segment
         return [
             Forward(leader, packed, True, segment, True) for leader, _ in self._branches[segment]

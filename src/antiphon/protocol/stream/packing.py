@@ -14,7 +14,6 @@ from antiphon.core.bundle import Bundle
 from antiphon.core.service import Service
 from antiphon.wire.ring import (
     CONTROL,
-    FAR,
     LAST,
     ORDER_OVERHEAD,
     PACKET_OVERHEAD,
@@ -265,8 +264,6 @@ class Outbox:
             self._own_number += 1
             bundle.number = self._own_number
         flags = last | CONTROL * bundle.control | SELF_DISCARD * bundle.self_discard
-        if last and (bundle.reach or bundle.early_pasts):
-            flags |= FAR
         piece = Piece(
             flags,
             bundle.service,

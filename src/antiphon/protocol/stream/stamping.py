@@ -17,7 +17,7 @@ from antiphon.protocol.stream.packing import OWN_PRIORITY, OWN_SESSION, Outbox
 from antiphon.protocol.stream.reaching import Reaching
 from antiphon.wire.control import Intent, pack_intent, read_intent
 from antiphon.wire.crossing import PARCEL_OVERHEAD
-from antiphon.wire.ring import Token, pack_far
+from antiphon.wire.ring import Token, far_bytes
 
 
 def is_intent(bundle: Bundle) -> bool:
@@ -128,8 +128,7 @@ class Stamping:
         reach: tuple[Reach, ...] = ()
         if bundle.service != Service.UNRELIABLE:
             reach = self.reaching.reach(bundle, token.site_sequence + 1, token.heads)
-        pasts = self._other_pasts()[0]
-        return len(pack_far(pasts, reach)) if pasts or reach else 0
+        return far_bytes(self._other_pasts()[0], reach)
 
     def stamp(self, bundle: Bundle) -> None:
         """Give a bundle its place (SP-74 to SP-78, SP-186)."""

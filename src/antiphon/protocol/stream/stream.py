@@ -206,10 +206,19 @@ class Stream:
             brought = read_object(event.data)
         except DecodeError as error:
             return self._drop(now, event.sender, error.reason)
-        ring = self._ring_of(brought.config)
+        config = self._born(brought.birth)
+        if config is None:
+            return self._drop(now, event.sender, "other_configuration")
+        ring = self._ring_of(config)
         if ring is None:
-            return self._hear_stranger(now, event.sender, brought.config, event)
+            return self._hear_stranger(now, event.sender, config, event)
         return self._dropped_or(now, event.sender, ring.arrive(now, brought))
+
+    def _born(self, birth: int) -> ConfigId | None:
+        """Whose links have this birth: what runs here, or what I am ready for."""
+        running = NO_CONFIG if self._ring is None else self._ring.configuration.id
+        known = (running, self._recovered)
+        return next((one for one in known if one != NO_CONFIG and birth_of(one) == birth), None)
 
     def _hear_hurry(self, now: Instant, sender: Member, config: ConfigId) -> list[Word]:
         ring = self._ring_of(config)

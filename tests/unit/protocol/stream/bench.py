@@ -16,8 +16,10 @@ from antiphon.protocol.stream.settings import StreamSettings
 from antiphon.wire.packet import Envelope, Tag, open_header, pack_config
 from antiphon.wire.ring import (
     LAST,
+    ORDER_OVERHEAD,
     OWN,
     PACKET_OVERHEAD,
+    PIECE_OVERHEAD,
     Piece,
     RingPacket,
     Token,
@@ -91,7 +93,8 @@ class Bench:
     def submit_packets(self, packets: int) -> None:
         """Bundles that fill a packet each."""
         for _ in range(packets):
-            self.submit(body=bytes(self.settings.packet_bytes - 200))
+            overhead = PACKET_OVERHEAD + PIECE_OVERHEAD + ORDER_OVERHEAD
+            self.submit(body=bytes(self.settings.packet_bytes - overhead))
 
     def put_state(self, body: bytes = BODY) -> None:
         self.outbox.put_state(Bundle(self.me, 0, 0, 1, Service.AGREED, body, control=True))
