@@ -108,8 +108,14 @@ class Line:
                 core.connection_lost("connection_lost")
             if core.full():
                 break
-        if self.open and getattr(self._sock, "pending", int)():
+            if len(data) < READ_BYTES and not self._decrypted():
+                return  # that was all
+        if self.open and self._decrypted():
             self._loop.call_soon(self._on_readable)  # decrypted already: no poll shows it
+
+    def _decrypted(self) -> bool:
+        """TLS may hold bytes that no poll shows."""
+        return bool(getattr(self._sock, "pending", int)())
 
     def _on_readable(self) -> None:
         self.read()

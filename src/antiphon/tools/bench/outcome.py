@@ -1,6 +1,5 @@
 """What an experiment has found: tables, and statements that hold or do not."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
@@ -10,6 +9,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table as RichTable
 
+from antiphon.tools.bench.strain import Strain
 from antiphon.tools.tables import console
 
 Cell = str | float | None
@@ -75,13 +75,12 @@ def _cell(value: Cell) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.2f}"
 
 
-def tell(name: str, heading: str, outcome: Outcome, as_json: bool) -> None:
+def tell(name: str, heading: str, outcome: Outcome, strain: Strain, as_json: bool) -> None:
     """On standard output: for people, or one object of JSON."""
-    load = round(os.getloadavg()[0], 2)
     if as_json:
-        told = {"experiment": name, **asdict(outcome), "load_average": load}
+        told = {"experiment": name, **asdict(outcome), **strain._asdict()}
         click.echo(msgspec.json.encode(told).decode())
         return
     out = console()
-    out.print(f"{heading} (load average {load})")
+    out.print(f"{heading} ({strain})")
     show(out, outcome)

@@ -15,6 +15,7 @@ from antiphon.tools.bench.growth.turns import run_turns
 from antiphon.tools.bench.outcome import tell
 from antiphon.tools.bench.progress import saying
 from antiphon.tools.bench.reception import BenchFailed
+from antiphon.tools.bench.strain import Watch
 
 
 @click.command()
@@ -69,11 +70,12 @@ def growth(
         with Console(stderr=True, highlight=False).status("starting") as status:
             for name in dict.fromkeys(names or EXPERIMENTS):
                 experiment = EXPERIMENTS[name].up_to(most)
+                watch = Watch()
                 measured = run_turns(experiment, runs, seconds, saying(status.update, name))
                 found[name] = lines_of(experiment, measured)
                 outcome = outcome_of(experiment, found[name])
                 is_fine &= all(one.holds for one in outcome.statements)
-                tell(name, name, outcome, as_json)
+                tell(name, name, outcome, watch.strain(), as_json)
     except BenchFailed as error:
         click.echo(f"antiphon bench growth: {error}", err=True)
         sys.exit(1)

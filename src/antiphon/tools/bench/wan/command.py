@@ -9,6 +9,7 @@ from antiphon.core.errors import AntiphonError
 from antiphon.tools.bench.outcome import tell
 from antiphon.tools.bench.progress import saying
 from antiphon.tools.bench.reception import BenchFailed
+from antiphon.tools.bench.strain import Watch
 from antiphon.tools.bench.wan.catalogue import EXPERIMENTS
 from antiphon.tools.bench.wan.experiment import Bench
 from antiphon.tools.chaos.namespaces import require_programs
@@ -68,9 +69,11 @@ def wan(
             for name in names or EXPERIMENTS:
                 bench = Bench(messages, trips, seconds, seed, saying(status.update, name))
                 bench.say(EXPERIMENTS[name].summary)
+                watch = Watch()
                 outcome = EXPERIMENTS[name].run(bench)
                 is_fine &= all(one.holds for one in outcome.statements)
-                tell(name, f"{name}: {EXPERIMENTS[name].summary}", outcome, as_json)
+                heading = f"{name}: {EXPERIMENTS[name].summary}"
+                tell(name, heading, outcome, watch.strain(), as_json)
     except BenchFailed as error:
         click.echo(f"antiphon bench wan: {error}", err=True)
         sys.exit(1)

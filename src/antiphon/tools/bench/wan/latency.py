@@ -3,9 +3,11 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from itertools import pairwise
 
 from antiphon.tools.bench.outcome import Cell, Outcome, Table, numbers, percent, ratio
+from antiphon.tools.bench.wan.awake import awake, undisturbed
 from antiphon.tools.bench.wan.experiment import Bench
 from antiphon.tools.bench.wan.measure import SIZE, Trips, load, ping, round_trips
 from antiphon.tools.bench.wan.stage import Stage
@@ -33,12 +35,13 @@ FLAT = 1.10
 def table2(bench: Bench) -> Outcome:
     outcome = Outcome()
     found: dict[str, Trips] = {}
-    with Emulation(topology_of("six-sites"), bench.seed) as emulation:
-        found["ping"] = ping(emulation, *LINK, count=bench.trips)
+    with awake(), Emulation(topology_of("six-sites"), bench.seed) as emulation:
+        found["ping"] = undisturbed(partial(ping, emulation, *LINK, count=bench.trips))
         for kind in KINDS:
             bench.say(f"one link, {kind}")
             with Stage(emulation, LINK, wires(LINK, link=kind)) as stage:
-                found[kind] = round_trips(stage, *LINK, count=bench.trips)
+                trips = partial(round_trips, stage, *LINK, count=bench.trips)
+                found[kind] = undisturbed(trips)
     rows: list[tuple[Cell, ...]] = []
     for name in ("least", "mean", "most"):
         row: list[Cell] = [name]
@@ -67,9 +70,10 @@ def table2(bench: Bench) -> Outcome:
 def chain(bench: Bench) -> Outcome:
     """From either end to each of the others (Figures 6 to 9)."""
     outcome = Outcome()
-    with Emulation(topology_of("six-sites"), bench.seed) as emulation:
-        hops = [ping(emulation, *pair, count=bench.trips).mean for pair in pairwise(SIX)]
+    with awake(), Emulation(topology_of("six-sites"), bench.seed) as emulation:
+        before = _pings(bench, emulation)
         found = {kind: _along(bench, emulation, kind) for kind in KINDS}
+        hops = [sum(two) / 2 for two in zip(before, _pings(bench, emulation), strict=True)]
     for source, names in (("mae-east", "6 and 7"), ("hopkins", "8 and 9")):
         order = SIX if source == SIX[0] else SIX[::-1]
         ways = hops if source == SIX[0] else hops[::-1]
@@ -94,6 +98,14 @@ def chain(bench: Bench) -> Outcome:
     return outcome
 
 
+def _pings(bench: Bench, emulation: Emulation) -> list[float]:
+    """Of each link of the chain."""
+    return [
+        undisturbed(partial(ping, emulation, *pair, count=bench.trips)).mean
+        for pair in pairwise(SIX)
+    ]
+
+
 def _along(bench: Bench, emulation: Emulation, kind: str) -> dict[tuple[str, str], Trips]:
     config = wires(SIX, link=kind, shape="chain")
     found = {}
@@ -102,7 +114,8 @@ def _along(bench: Bench, emulation: Emulation, kind: str) -> dict[tuple[str, str
             for target in SIX:
                 if target != source:
                     bench.say(f"{kind}, {source} to {target}")
-                    found[source, target] = round_trips(stage, source, target, count=bench.trips)
+                    trips = partial(round_trips, stage, source, target, count=bench.trips)
+                    found[source, target] = undisturbed(trips)
     return found
 
 
@@ -128,7 +141,7 @@ def sizes(bench: Bench) -> Outcome:
     """Messages of several sizes from one end to the other (Figure 10)."""
     outcome = Outcome()
     found: dict[str, list[float]] = {}
-    with Emulation(topology_of("six-sites"), bench.seed) as emulation:
+    with awake(), Emulation(topology_of("six-sites"), bench.seed) as emulation:
         found["ping"] = [
             sum(ping(emulation, *pair, size=size, count=10).mean for pair in pairwise(SIX))
             for size in SIZES
@@ -137,7 +150,10 @@ def sizes(bench: Bench) -> Outcome:
             with Stage(emulation, SIX, wires(SIX, link=kind, shape="chain")) as stage:
                 bench.say(f"sizes, {kind}")
                 found[kind] = [
-                    round_trips(stage, SIX[0], SIX[-1], size, bench.trips).mean for size in SIZES
+                    undisturbed(
+                        partial(round_trips, stage, SIX[0], SIX[-1], size, bench.trips)
+                    ).mean
+                    for size in SIZES
                 ]
     rows: list[tuple[Cell, ...]] = [
         (f"{size}", *(found[kind][place] for kind in found)) for place, size in enumerate(SIZES)
@@ -189,12 +205,13 @@ def loads(bench: Bench) -> Outcome:
 def _beside_loads(bench: Bench, kind: str, kbits: Sequence[float]) -> list[Trips]:
     found = []
     config = wires(SIX, link=kind, shape="chain")
-    with Emulation(topology_of("six-sites"), bench.seed) as emulation:
+    with awake(), Emulation(topology_of("six-sites"), bench.seed) as emulation:
         with Stage(emulation, SIX, config) as stage:
             for kbit in kbits:
                 bench.say(f"{kind}, {kbit:.0f} kbit/s")
                 with ExitStack() as stack:
                     if kbit:
                         stack.enter_context(load(stage, SIX[0], SIX[-1:], kbit))
-                    found.append(round_trips(stage, SIX[0], SIX[-1], SIZE, bench.trips))
+                    trips = partial(round_trips, stage, SIX[0], SIX[-1], SIZE, bench.trips)
+                    found.append(undisturbed(trips))
     return found
