@@ -7,20 +7,10 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from antiphon.pipeline.session import spark_session
-
-QUICK = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.sql.shuffle.partitions": "2",
-    # Tables of a few rows: code that is made for them, and plans that are made anew after each
-    # stage, take longer than the rows. Jobs that are processes of their own run with both.
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-}
+from antiphon.pipeline.session import SMALL, spark_session
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    with spark_session("tests", "local[2]", "2g", QUICK) as session:
+    with spark_session("tests", "local[2]", "2g", SMALL) as session:
         yield session

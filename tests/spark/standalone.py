@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pyspark
 
+from antiphon.pipeline.archive import archive_options
 from antiphon.pipeline.java import find_java
+from antiphon.pipeline.session import SMALL
 
 START_SECONDS = 60
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For Java that runs for a minute."""
 
 
 class Standalone:
@@ -53,7 +53,7 @@ class Standalone:
             "SPARK_HOME": str(self._home),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_LOCAL_DIRS": str(self._folder),
-            "SPARK_DAEMON_JAVA_OPTS": QUICK,
+            "SPARK_DAEMON_JAVA_OPTS": java_options(),
             "PYSPARK_PYTHON": sys.executable,
         }
         command = [self._home / "bin" / "spark-class", f"org.apache.spark.deploy.{role.lower()}."]
@@ -87,6 +87,11 @@ class Standalone:
     def close(self) -> None:
         for process in reversed(self._processes):
             _end(process)
+
+
+def java_options() -> str:
+    """Of masters, workers and executors, which run for a minute."""
+    return f"{SMALL['spark.driver.extraJavaOptions']} {archive_options(find_java())}"
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

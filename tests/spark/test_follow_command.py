@@ -12,11 +12,11 @@ import pytest
 
 from antiphon.client import blocking
 from antiphon.core.trace import Kind
+from antiphon.pipeline.session import SMALL
 from antiphon.pipeline.verify.files import find_pieces, read_piece
 from antiphon.records.reader import read_segments
 from antiphon.tools.cluster import LocalCluster
 from tests.real.waiting import until
-from tests.spark.conftest import QUICK
 
 pytestmark = pytest.mark.xdist_group("spark processes")
 
@@ -31,7 +31,7 @@ class Follower:
         command = [sys.executable, "-m", "antiphon", "pipeline", "ingest", str(source)]
         command += ["--into", str(tables), "--follow", "--every", "0.5", "--json"]
         command += ["--master", "local[2]", "--memory", "1g"]
-        command += [f"--conf={name}={value}" for name, value in QUICK.items()]
+        command += [f"--conf={name}={value}" for name, value in SMALL.items()]
         with self._out.open("w") as out:
             self._process = subprocess.Popen(command, stdout=out, process_group=0)
 

@@ -17,13 +17,12 @@ from pyspark.sql import SparkSession
 from antiphon.pipeline.campaign.plan import Plan
 from antiphon.pipeline.campaign.summary import outcomes
 from antiphon.pipeline.campaign.waves import play_campaign
-from antiphon.pipeline.session import cores, spark_session
+from antiphon.pipeline.session import SMALL, cores, spark_session
 from antiphon.pipeline.synthetic import BREAKS, Plant, write_tables
 from antiphon.pipeline.verify.job import verify
 from antiphon.sim.grid import Scenario, cells
 from antiphon.sim.trial import play
-from tests.spark.conftest import QUICK
-from tests.spark.standalone import Standalone, standalone
+from tests.spark.standalone import Standalone, java_options, standalone
 
 pytestmark = pytest.mark.xdist_group("spark processes")
 
@@ -35,10 +34,10 @@ quiet 1s
 until 3s
 """
 HERE = {
-    **QUICK,
+    **SMALL,
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.executor.extraJavaOptions": QUICK["spark.driver.extraJavaOptions"],
+    "spark.executor.extraJavaOptions": java_options(),
 }
 PATIENCE_S = 240
 SEEDS = range(32)
@@ -114,7 +113,7 @@ def test_a_verdict_survives_a_worker(
     cluster: Standalone, driver: ProcessPoolExecutor, tmp_path: Path
 ) -> None:
     """The same answer as when nothing happens: what is planted, in the same words."""
-    write_tables(tmp_path, 30_000, plants=(Plant.SWAP, Plant.DUPLICATE), groups=4)
+    write_tables(tmp_path, 12_000, plants=(Plant.SWAP, Plant.DUPLICATE), groups=4)
     cluster.start_worker()
     deadline = time.monotonic() + PATIENCE_S
     while not (known := cluster.finished_tasks(-1)):

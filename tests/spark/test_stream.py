@@ -56,12 +56,12 @@ def test_a_log_is_a_table(spark: SparkSession, cluster: LocalCluster) -> None:
     told = options(cluster, "kept.table", rowsPerPartition="700")
     until(lambda: len(payloads(cluster.addresses[0], "kept.table")) == 2_000, PATIENCE_S)
     rows = spark.read.format("antiphon").options(**told).load()
-    found = rows.orderBy("sequence").collect()
+    found = rows.collect()  # in the log's order; a busy machine may make a branch of several parts
     assert [int(row.payload) for row in found] == list(range(2_000))
     assert [(row.producer, row.key) for row in found[:2]] == [("test", 0), ("test", 1)]
     assert {row.group for row in found} == {"kept.table"}
     assert {row.service for row in found} == {"agreed"}
-    first = f'{{"kept.table": "{found[0].branch}:1990"}}'
+    first = f'{{"kept.table": "{found[1_989].branch}:{found[1_989].sequence}"}}'
     late = spark.read.format("antiphon").options(**told, startingOffsets=first).load()
     assert late.count() == 10
 

@@ -27,9 +27,20 @@ CONFIGURATION = {
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.python.filterPushdown.enabled": "true",
+    # Spark asks Java three times for each column where in our code it was made; we do not.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.sql.sources.partitionOverwriteMode": "dynamic",
 }
+SMALL = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.showConsoleProgress": "false",
+}
+"""For a minute of work on tables of some thousand rows: what the best compiler gains, code that
+is made for each query, and plans that are made anew after each stage take longer than the rows."""
 
 
 @contextmanager
@@ -37,14 +48,21 @@ def spark_session(
     job: str, master: str = LOCAL, memory: str = "4g", extra: Mapping[str, str] | None = None
 ) -> "Iterator[SparkSession]":
     """`with spark_session("verify") as spark:`; it ends with the block."""
-    _prepare(master)
+    java = _prepare(master)
     from pyspark.sql import SparkSession
+
+    from antiphon.pipeline.archive import archive_options
 
     builder = SparkSession.builder.appName(f"antiphon {job}").master(master)
     settings = {**CONFIGURATION, "spark.driver.memory": memory, **_tuned(master), **(extra or {})}
-    options = settings.get("spark.driver.extraJavaOptions", "")
     logging = (Path(__file__).resolve().parent / "log4j2.properties").as_uri()
-    settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={logging} {options}"
+    settings["spark.driver.extraJavaOptions"] = " ".join(
+        [
+            f"-Dlog4j2.configurationFile={logging}",
+            archive_options(java),
+            settings.get("spark.driver.extraJavaOptions", ""),
+        ]
+    )
     for name, value in settings.items():
         builder = builder.config(name, value)
     try:
@@ -82,17 +100,20 @@ def part_count(spark: "SparkSession") -> int:
     return 4 * spark.sparkContext.defaultParallelism
 
 
-def _prepare(master: str) -> None:
+def _prepare(master: str) -> Path:
+    """The home of Java."""
     if util.find_spec("pyspark") is None:
         raise ConfigError(
             "pyspark", "Spark is not installed", "run scripts/bootstrap spark, or pip install it"
         )
-    os.environ["JAVA_HOME"] = str(find_java())
+    java = find_java()
+    os.environ["JAVA_HOME"] = str(java)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if is_local(master):
         # Nobody else has to find us, and the name of a host may lead nowhere.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    return java
 
 
 def _tuned(master: str) -> dict[str, str]:

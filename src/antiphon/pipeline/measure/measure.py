@@ -57,7 +57,7 @@ def figures(spark: SparkSession, facts: Facts) -> dict[str, DataFrame]:
         "changes": changed.orderBy("history", "at", "site", "daemon"),
         "configurations": configurations(changed),
         "events": events(facts),
-        "about": spark.createDataFrame([(facts.window_us / SECOND,)], "window_s double"),
+        "about": spark.range(1).select(F.lit(facts.window_us / SECOND).alias("window_s")),
     }
 
 

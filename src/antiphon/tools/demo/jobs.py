@@ -6,15 +6,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from antiphon.pipeline.session import spark_session
+from antiphon.pipeline.session import SMALL, spark_session
 from antiphon.pipeline.small import Rows
 from antiphon.tools.demo.story import Say
-
-QUICK = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.ui.showConsoleProgress": "false",
-}
-"""For a minute of work: what the best compiler gains it costs here several times."""
 
 
 @dataclass
@@ -29,7 +23,7 @@ def analyse(directory: Path, master: str, say: Say) -> Results:
     records, tables, out = directory / "records", directory / "tables", directory / "report.html"
     with ExitStack() as stack:
         with _stderr_into(directory / "spark.log"):
-            spark = stack.enter_context(spark_session("demo", master, "2g", QUICK))
+            spark = stack.enter_context(spark_session("demo", master, "2g", SMALL))
         from antiphon.pipeline.ingest import ingest
         from antiphon.pipeline.measure.measure import measure
         from antiphon.pipeline.report.report import report
