@@ -54,6 +54,7 @@ from antiphon.wire.client import (
 from antiphon.wire.ring import MESSAGE_BYTES_MAX
 
 EVIDENCE_MAX = 4096
+ALONE_BYTES = 262_144
 PACKET_MARGIN = 1024
 """For what a packet has around a bundle, and a bundle around its messages."""
 
@@ -62,9 +63,10 @@ Answerer = Callable[[str, Query], Any]
 """(who asks, what) -> the answer; ValueError if there is none."""
 
 
-def bundle_bytes_for(packet_bytes: int) -> int:
-    """A bundle that fills a packet, if packets are long; else packets have parts of one."""
-    return max(BUNDLE_BYTES, packet_bytes - PACKET_MARGIN)
+def bundle_bytes_for(packet_bytes: int, daemons: int) -> int:
+    """A bundle that fills a packet, if packets are long; else packets have parts of one. Where
+    there is one daemon only, no packets are made, and it pays by bundle."""
+    return ALONE_BYTES if daemons == 1 else max(BUNDLE_BYTES, packet_bytes - PACKET_MARGIN)
 
 
 class Native:

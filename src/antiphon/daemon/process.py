@@ -106,7 +106,9 @@ class Daemon:
         if config.network.multicast is not None:
             driver.reach = Reach(config.cluster_hash(), self.me)
         driver.clients.native.named = self.queries.named
-        driver.clients.native.bundle_bytes = bundle_bytes_for(settings.stream.packet_bytes)
+        driver.clients.native.bundle_bytes = bundle_bytes_for(
+            settings.stream.packet_bytes, len(settings.daemons)
+        )
         self.queries.driver = driver
         self.queries.logs = Logs(node, store)
         self.queries.stop = self.stop

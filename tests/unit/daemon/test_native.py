@@ -15,6 +15,7 @@ from antiphon.daemon.native import (
     Native,
     NativeDialect,
     NativeReader,
+    bundle_bytes_for,
     frame_of,
     request_of,
     version_fault,
@@ -191,3 +192,10 @@ def test_a_view_is_packed_once_for_all_who_are_told_the_same() -> None:
     assert native.dialect().tell(view) is told
     frame = read_frame(told[LENGTH.size :])
     assert isinstance(frame, ViewFrame) and frame.evidence == "one left"
+
+
+def test_bundles_fill_packets_where_packets_are_made() -> None:
+    """Each is cut into as few pieces as may be; a daemon that is alone cuts nothing."""
+    assert 60_000 < bundle_bytes_for(65_000, daemons=3) < 65_000
+    assert bundle_bytes_for(1_400, daemons=3) > 1_400
+    assert bundle_bytes_for(65_000, daemons=1) > 4 * 60_000
