@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
@@ -48,11 +49,17 @@ class Program:
 
     def end(self, code: int = 0, typed: str = "") -> list[str]:
         """The lines that were not read yet, once it has ended as it should."""
-        try:
-            out, errors = self.process.communicate(typed, PATIENCE_SECONDS)
-        finally:
-            self.process.kill()
-            self.process.wait()
+        process = self.process
+        assert process.stdin is not None and process.stdout is not None
+        assert process.stderr is not None
+        impatience = Timer(PATIENCE_SECONDS, process.kill)
+        impatience.start()
+        with process:
+            process.stdin.write(typed)
+            process.stdin.close()
+            # Not by communicate(), which would pass over what was read ahead with a line.
+            out, errors = process.stdout.read(), process.stderr.read()
+        impatience.cancel()
         assert self.process.returncode == code, f"{out}{errors}"
         return out.splitlines()
 

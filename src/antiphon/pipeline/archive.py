@@ -87,7 +87,8 @@ def write_archive(path: Path) -> None:
     from antiphon.pipeline.session import SMALL, spark_session
     from antiphon.pipeline.verify.job import verify
 
-    options = f"{SMALL['spark.driver.extraJavaOptions']} -XX:ArchiveClassesAtExit={path}"
+    written_to = shlex.quote(f"-XX:ArchiveClassesAtExit={path}")
+    options = f"{SMALL['spark.driver.extraJavaOptions']} {written_to}"
     with tempfile.TemporaryDirectory() as folder:
         records, tables = Path(folder) / "records", Path(folder) / "tables"
         writer = SegmentWriter(records, "seed7", "sim", "archive", clock=lambda: 0)
