@@ -13,9 +13,9 @@ from antiphon.pipeline.verify.job import verify
 
 pytestmark = pytest.mark.xdist_group("spark")
 
-ROWS = 5_000
+ROWS = 10_000
 GROUPS = 4
-SLICE = 8_000
+SLICE = 16_000
 EVERY_SERVICE = (0, 1, 2, 3, 4, 5)
 
 Findings = dict[str, list[tuple[str, str]]]

@@ -31,10 +31,8 @@ def archive_path(java: Path) -> Path:
     """Beside the packages that it is of: it goes when they go."""
     spark = util.find_spec("pyspark")
     assert spark is not None and spark.origin is not None
-    program = (java / "bin" / "java").resolve()
-    of = (
-        f"{program} {program.stat().st_mtime_ns} {spark.origin} {os.stat(spark.origin).st_mtime_ns}"
-    )
+    files = ((java / "bin" / "java").resolve(), Path(spark.origin))
+    of = " ".join(f"{file} {file.stat().st_mtime_ns}" for file in files)
     name = blake2b(of.encode(), digest_size=8).hexdigest()
     return Path(sys.prefix) / "share" / "antiphon" / f"spark-{name}.jsa"
 
