@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 
 from antiphon.core.errors import UsageError
 from antiphon.core.service import Service
+from antiphon.pipeline.session import part_count
 from antiphon.pipeline.verify.batches import ONWARD, ONWARD_SCHEMA, Tag
 from antiphon.pipeline.verify.closer import Summary, causes, disputes, holes, tag_is
 from antiphon.pipeline.verify.control import Facts, Named, ProcessId, read_control
@@ -91,7 +92,8 @@ class Verification:
         told = told.union(self._spark.createDataFrame(lines, ONWARD_SCHEMA))
         for part in self._closer(passing, found, summary):
             told = told.union(part)
-        sentences = told.mapInArrow(tell(self._look, self.histories), FINDINGS)
+        few = told.coalesce(part_count(self._spark))  # there is little in each part, if anything
+        sentences = few.mapInArrow(tell(self._look, self.histories), FINDINGS)
         control = [
             finding
             for facts in self._facts

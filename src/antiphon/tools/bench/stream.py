@@ -36,8 +36,6 @@ max_bytes = "64GiB"
 FULL, QUESTIONS, ANSWERS = "bench.full", "bench.questions", "answers"
 PATIENCE_S = 120.0
 GLANCE_S = 0.1
-WARMUP = 5
-"""Messages that are not counted: workers of Spark's start with the first."""
 
 
 class StreamPlan(msgspec.Struct, frozen=True):
@@ -51,6 +49,9 @@ class StreamPlan(msgspec.Struct, frozen=True):
     trips: int
     rate: float
     """Of trips in a second, at most: there is one at a time."""
+
+    warmup: int = 5
+    """Trips that are not counted: workers of Spark's start with the first."""
 
 
 def run_stream(
@@ -145,13 +146,13 @@ def _trips(
         try:
             with blocking.connect(addresses[0]) as session:
                 session.join(ANSWERS)
-                for number in range(WARMUP + plan.trips):
-                    say(f"message {number + 1} of {WARMUP + plan.trips}")
+                for number in range(plan.warmup + plan.trips):
+                    say(f"message {number + 1} of {plan.warmup + plan.trips}")
                     taken.append(_trip(session, b"%d" % number))
                     time.sleep(max(0.0, 1 / plan.rate - taken[-1] / 1e9))
         finally:
             query.stop()
-    return taken[WARMUP:]
+    return taken[plan.warmup :]
 
 
 def _trip(session: blocking.Session, question: bytes) -> int:

@@ -1,6 +1,7 @@
 """A client process of the wide-area bench: `python -m antiphon.tools.bench.wan.client`.
 
-It is an application like any other and uses the asyncio face of the client library.
+It is an application like any other. Streams use the asyncio face of the client library; round
+trips, which wait for one message at a time, use the blocking one.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ from itertools import count
 
 import msgspec
 
-from antiphon.client import aio
+from antiphon.client import aio, blocking
 from antiphon.client.events import Message
 from antiphon.core.errors import AntiphonError
 from antiphon.tools.bench.payload import HEAD, PayloadMaker
@@ -67,34 +68,41 @@ async def _drain(session: aio.Session, post: Post) -> Report:
     return Report(by_second=came)
 
 
-async def _echo(session: aio.Session, post: Post) -> Report:
+def _echo(session: blocking.Session, post: Post) -> Report:
     """Whatever comes goes back at once (SP-222)."""
     while True:
-        message = await _next(session)
-        await session.multicast(message.sender, message.payload, service=message.service)
+        message = _next_message(session)
+        session.multicast(message.sender, message.payload, service=message.service)
 
 
-async def _trips(session: aio.Session, post: Post) -> Report:
+def _trips(session: blocking.Session, post: Post) -> Report:
     """Round trips back to back (SP-222)."""
     make = PayloadMaker(1, post.size).make
     times = []
     for number in range(1, post.messages + 1):
         sent = time.monotonic_ns()
         payload = make(number, sent)
-        await session.multicast(post.group, payload, service=post.service)
-        while (await _next(session)).payload != payload:
+        session.multicast(post.group, payload, service=post.service)
+        while _next_message(session).payload != payload:
             pass  # of somebody else
         times.append((time.monotonic_ns() - sent) / 1e6)
     return Report(messages=len(times), trips_ms=times)
 
 
-ROLES: dict[str, Callable[[aio.Session, Post], Awaitable[Report]]] = {
+def _next_message(session: blocking.Session) -> Message:
+    while not isinstance(event := session.receive(timeout=PATIENCE_S), Message):
+        if event is None:
+            raise TimeoutError
+    return event
+
+
+STREAMS: dict[str, Callable[[aio.Session, Post], Awaitable[Report]]] = {
     "source": _source,
     "sink": _sink,
-    "echo": _echo,
-    "trips": _trips,
     "drain": _drain,
 }
+TRIPS: dict[str, Callable[[blocking.Session, Post], Report]] = {"echo": _echo, "trips": _trips}
+RECEIVERS = ("sink", "echo", "drain")
 
 
 async def _next(session: aio.Session) -> Message:
@@ -104,14 +112,28 @@ async def _next(session: aio.Session) -> Message:
         return event
 
 
-async def run(post: Post) -> None:
+async def _run_stream(post: Post) -> None:
     async with await aio.connect(post.address, timeout=PATIENCE_S, membership=False) as session:
-        if post.role in ("sink", "echo", "drain"):
+        if post.role in RECEIVERS:
             await session.join(post.group)
         _say(READY)
         await asyncio.to_thread(sys.stdin.buffer.readline)
-        _say(msgspec.json.encode(await ROLES[post.role](session, post)) + b"\n")
+        _report(await STREAMS[post.role](session, post))
         await asyncio.to_thread(sys.stdin.buffer.read)
+
+
+def _run_trips(post: Post) -> None:
+    with blocking.connect(post.address, timeout=PATIENCE_S, membership=False) as session:
+        if post.role in RECEIVERS:
+            session.join(post.group)
+        _say(READY)
+        sys.stdin.buffer.readline()
+        _report(TRIPS[post.role](session, post))
+        sys.stdin.buffer.read()
+
+
+def _report(report: Report) -> None:
+    _say(msgspec.json.encode(report) + b"\n")
 
 
 def _say(line: bytes) -> None:
@@ -122,13 +144,16 @@ def _say(line: bytes) -> None:
 def main() -> None:
     post = msgspec.json.decode(sys.stdin.buffer.readline(), type=Post)
     try:
-        asyncio.run(run(post))
+        if post.role in TRIPS:
+            _run_trips(post)
+        else:
+            asyncio.run(_run_stream(post))
         return
     except AntiphonError as error:
         failure = f"{post.role}: {error}"
     except TimeoutError:
         failure = f"{post.role}: nothing came for {PATIENCE_S:.0f} s"
-    _say(msgspec.json.encode(Report(failure=failure)) + b"\n")
+    _report(Report(failure=failure))
 
 
 if __name__ == "__main__":
