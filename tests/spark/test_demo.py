@@ -13,7 +13,7 @@ pytestmark = pytest.mark.xdist_group("spark processes")
 def test_the_demo_shows_everything(tmp_path: Path) -> None:
     into = tmp_path / "demo"
     command = [sys.executable, "-m", "antiphon", "demo", "--into", str(into), "--json"]
-    command += ["--seconds", "2", "--master", "local[2]"]
+    command += ["--seconds", "1", "--master", "local[2]"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout[-2_000:] + done.stderr[-2_000:]
     told = json.loads(done.stdout)

@@ -38,17 +38,17 @@ def test_nodes_with_the_same_interests_are_a_region(spark: SparkSession) -> None
 
 
 def test_a_structure_is_found_through_noise(spark: SparkSession, tmp_path: Path) -> None:
-    drawn = synthetic_subscriptions(spark, 800, PROFILES, 200, 12, noise=0.4).persist()
+    drawn = synthetic_subscriptions(spark, 400, PROFILES, 100, 12, noise=0.4).persist()
     wish = Wish(PROFILES, Prices(), messages=300)
     figures = plan_regions(spark, drawn, no_rates(drawn), wish, tmp_path)
     group, exact, merged = figures["tilings"]
-    assert figures["nodes"] == 800
+    assert figures["nodes"] == 400
     assert merged["regions"] == PROFILES < exact["regions"]
     assert merged["cost"] < exact["cost"]
     assert merged["cost"] < group["cost"]
     assert 0.8 < figures["played_by_predicted"] < 1.2
     found = structure_found(drawn, spark.read.parquet(str(tmp_path / "nodes")))
-    assert found == {"profiles": PROFILES, "nodes_with_their_profile": 800, "mixed": 0}
+    assert found == {"profiles": PROFILES, "nodes_with_their_profile": 400, "mixed": 0}
 
 
 def test_a_table_without_the_columns_is_refused(spark: SparkSession, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.xdist_group("spark")
 
 ROWS = 10_000
 GROUPS = 4
-SLICE = 16_000
+SLICE = 30_000
 EVERY_SERVICE = (0, 1, 2, 3, 4, 5)
 PLANTED = {
     "one": (Plant.SWAP, Plant.DUPLICATE, Plant.EARLY_SAFE),

@@ -44,14 +44,15 @@ class StreamPlan(msgspec.Struct, frozen=True):
     """Bytes of a message in the log."""
 
     repeat: int
-    """Times that the log is read; once more, before, is not counted."""
+    """Times that the log is read."""
 
     trips: int
     rate: float
     """Of trips in a second, at most: there is one at a time."""
 
     warmup: int = 5
-    """Trips that are not counted: workers of Spark's start with the first."""
+    """Trips that are not counted, and one reading of the log if there are any: workers of
+    Spark's start with the first."""
 
 
 def run_stream(
@@ -62,7 +63,9 @@ def run_stream(
     say("filling the log")
     _fill(addresses[0], plan)
     say("reading the log")
-    reads = [_read(spark, addresses, plan.rows) for _ in range(plan.repeat + 1)][1:]
+    if plan.warmup:
+        _read(spark, addresses, plan.rows)
+    reads = [_read(spark, addresses, plan.rows) for _ in range(plan.repeat)]
     speed = median(one.rows_per_second for one in reads)
     taken = sorted(_trips(spark, addresses, plan, say))
     return {
