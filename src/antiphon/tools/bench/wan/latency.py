@@ -187,7 +187,7 @@ def loads(bench: Bench) -> Outcome:
     columns = ("load kbit/s", *(f"{kind} ms" for kind in KINDS), "hop, longest")
     outcome.tables.append(Table("Figure 11: round trips along the chain under load", columns, rows))
     means = [trips.mean for trips in found["hop"]]
-    growth = [mean / means[0] for mean in means]
+    growth = [one / means[0] for one in means]
     outcome.state(
         "SP-217",
         "Hop's latency is almost constant from 0 to 400 kbit/s",
