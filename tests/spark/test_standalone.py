@@ -113,7 +113,7 @@ def test_a_verdict_survives_a_worker(
     cluster: Standalone, driver: ProcessPoolExecutor, tmp_path: Path
 ) -> None:
     """The same answer as when nothing happens: what is planted, in the same words."""
-    write_tables(tmp_path, 30_000, plants=(Plant.SWAP, Plant.DUPLICATE), groups=4)
+    write_tables(tmp_path, 30_000, plants=(Plant.SWAP, Plant.DUPLICATE), groups=4, daemons=6)
     cluster.start_worker()
     deadline = time.monotonic() + PATIENCE_S
     while not (known := cluster.finished_tasks(-1)):

@@ -1,6 +1,7 @@
 """Verify finds what is planted in a made-up history, and nothing else."""
 
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,8 @@ from antiphon.pipeline.verify.job import verify
 pytestmark = pytest.mark.xdist_group("spark")
 
 ROWS = 10_000
-GROUPS = 4
-SLICE = 30_000
+small_history = partial(write_tables, rows=ROWS, groups=4, daemons=6)
+SLICE = 18_000
 EVERY_SERVICE = (0, 1, 2, 3, 4, 5)
 PLANTED = {
     "one": (Plant.SWAP, Plant.DUPLICATE, Plant.EARLY_SAFE),
@@ -31,10 +32,10 @@ Findings = dict[str, list[tuple[str, str]]]
 def findings(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Findings:
     """One job for all: each history is a run of its own."""
     tables = tmp_path_factory.mktemp("tables")
-    write_tables(tables, ROWS, run="ordered", groups=GROUPS)
-    write_tables(tables, ROWS, EVERY_SERVICE, run="mixed", groups=GROUPS)
+    small_history(tables, run="ordered")
+    small_history(tables, services=EVERY_SERVICE, run="mixed")
     for run, plants in PLANTED.items():
-        write_tables(tables, ROWS, plants=plants, run=run, groups=GROUPS)
+        small_history(tables, plants=plants, run=run)
     found: Findings = defaultdict(list)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(slices, "ROWS_PER_SLICE", SLICE)  # so that histories are cut
@@ -65,6 +66,6 @@ def test_every_plant_is_in_some_history() -> None:
 def test_no_such_run(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="pipeline ingest"):
         verify(spark, tmp_path)
-    write_tables(tmp_path, 1, groups=1)
+    small_history(tmp_path)
     with pytest.raises(UsageError, match="no rows of another"):
         verify(spark, tmp_path, ["another"])

@@ -1,8 +1,9 @@
 """Tables of a made-up history, as large as one likes, with or without planted faults.
 
-Ten daemons with five sessions each, all in the same sixteen groups, go through twenty views: the
-daemons part twice and meet again, three of them crash, and else views follow each other without
-a reason. It keeps every promise but for what is planted. Rows lie in any order in the files.
+Ten daemons, if not said otherwise, with five sessions each, all in the same sixteen groups, go
+through twenty views: the daemons part twice and meet again, three of them crash, and else views
+follow each other without a reason. It keeps every promise but for what is planted. Rows lie in
+any order in the files.
 """
 
 from enum import StrEnum
@@ -19,7 +20,7 @@ from antiphon.pipeline.synthetic_rows import Columns, TableWriter
 
 Longs = npt.NDArray[np.int64]
 
-DAEMONS, SESSIONS_EACH, ERAS = 10, 5, 20
+SESSIONS_EACH, ERAS = 5, 20
 LIFE = Incarnation(1)
 STEP_US = 10
 """From one message to the next."""
@@ -84,8 +85,8 @@ class Era(NamedTuple):
         return ViewId(self.config(part), 0, self.number + 1)
 
 
-def make_eras() -> list[Era]:
-    alive = tuple(range(DAEMONS))
+def make_eras(daemons: int) -> list[Era]:
+    alive = tuple(range(daemons))
     found = []
     for number in range(ERAS):
         if number in (4, 9, 14):
@@ -103,11 +104,13 @@ def write_tables(
     plants: tuple[Plant, ...] = (),
     run: str = "synthetic",
     groups: int = 16,
+    daemons: int = 10,
 ) -> int:
     """A run with about as many rows of deliveries and hands as were asked for; how many there
-    are."""
+    are. Of six daemons, the fewest, some are left to part when three have crashed."""
     names = tuple(f"g{number:02}" for number in range(groups))
-    return _History(TableWriter(tables, run), rows, services, plants, names).write()
+    out = TableWriter(tables, run)
+    return _History(out, rows, services, plants, names, make_eras(daemons)).write()
 
 
 @cache
@@ -131,13 +134,14 @@ class _History:
         services: tuple[int, ...],
         plants: tuple[Plant, ...],
         names: tuple[str, ...],
+        eras: list[Era],
     ) -> None:
-        self._out, self._names = out, names
+        self._out, self._names, self._eras = out, names, eras
+        (self._daemons,) = eras[0].parts
         self._services, self._plants = np.array(services, np.int64), plants
         self._rng = np.random.default_rng(1)
-        self._eras = make_eras()
         self._rows_each = rows // ERAS
-        self._numbers = np.zeros((2, DAEMONS * SESSIONS_EACH), np.int64)
+        self._numbers = np.zeros((2, len(self._daemons) * SESSIONS_EACH), np.int64)
         self._time = 1_000_000
 
     def write(self) -> int:
@@ -155,7 +159,7 @@ class _History:
     # Rows that are not about messages.
 
     def _begin(self) -> None:
-        for daemon in range(DAEMONS):
+        for daemon in self._daemons:
             rows = [self._record(Kind.START, daemon)]
             for session in _sessions((daemon,)):
                 rows.append(self._record(Kind.OPEN, daemon, session=session.number))
@@ -347,7 +351,7 @@ class _History:
 
     def _cause_and_effect(self, at: Longs, sender: Longs, base: Longs) -> tuple[int, int]:
         """A message, and one whose sender had got it, before the first one's sends another."""
-        slack = WAY_US + LAG_US * DAEMONS + STEP_US
+        slack = WAY_US + LAG_US * len(self._daemons) + STEP_US
         for place, one in enumerate(at.tolist()):
             for other in at[place + 1 : place + 60].tolist():
                 if sender[other] == sender[one]:
