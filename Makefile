@@ -19,7 +19,7 @@ endef
 
 .DEFAULT_GOAL := help
 BASE ?= HEAD
-.PHONY: help demo check test soak chaos bench bench-full bench-check sim docs clean environment others style
+.PHONY: help demo check test soak chaos fast bench bench-full bench-check sim docs clean environment others style
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +39,10 @@ soak: environment ## everything that takes long, going on where it was stopped
 
 chaos: environment ## real daemons and clients under faults for three minutes; needs root
 	$(ANTIPHON) chaos --seconds 180
+
+fast: environment ## compile the machines to C, into build/fast: PYTHONPATH=build/fast antiphon ...
+	rm -rf build
+	ANTIPHON_COMPILE=1 MYPYPATH=src $(PY) -m pip install --quiet --no-deps --no-build-isolation --target build/fast .
 
 bench: environment others ## our rates against those of the C systems on this machine; needs root
 	$(ANTIPHON) bench peers

@@ -78,17 +78,29 @@ def _fuzz(soak: Soak) -> tuple[bool, Figures]:
 
 def _digests(sites: bool, soak: Soak) -> tuple[bool, Figures]:
     """The same seeds under several hash seeds."""
+    return _alike(sites, [{"PYTHONHASHSEED": one} for one in HASH_SEEDS])
+
+
+def _compiled(soak: Soak) -> tuple[bool, Figures]:
+    """The same seeds, played by the machines as they are and as C."""
+    subprocess.run(["make", "fast"], check=True)
+    ways: list[dict[str, str]] = [{}, {"PYTHONPATH": os.path.abspath("build/fast")}]
+    (alone, figures), (together, sites) = _alike(False, ways), _alike(True, ways)
+    return alone and together, {name: figures[name] + sites[name] for name in figures}
+
+
+def _alike(sites: bool, ways: list[dict[str, str]]) -> tuple[bool, Figures]:
+    """Whether seeds have the same records in environments that differ."""
     seeds = f"{DIGEST_SEEDS.start}:{DIGEST_SEEDS.stop}"
     told = []
-    for hash_seed in HASH_SEEDS:
-        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-        command = [sys.executable, "-m", "antiphon", "sim", "digest", "--seeds", seeds]
+    for way in ways:
+        command = [sys.executable, "-P", "-m", "antiphon", "sim", "digest", "--seeds", seeds]
         command += ["--sites"] * sites
-        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
+        done = subprocess.run(command, env=os.environ | way, stdout=subprocess.PIPE, check=True)
         told.append(done.stdout.decode().splitlines())
     different = [one[0].split()[0] for one in zip(*told, strict=True) if len(set(one)) > 1]
     for seed in different:
-        click.echo(f"seed {seed} is not the same under every PYTHONHASHSEED")
+        click.echo(f"seed {seed} is not the same everywhere: {' '.join(map(str, ways))}")
     return not different, {"seeds": len(DIGEST_SEEDS), "different": len(different)}
 
 
@@ -205,6 +217,7 @@ ITEMS: dict[str, Item] = {
     "sites-digests": Item(
         f"{len(DIGEST_SEEDS)} seeds of several sites under as many", partial(_digests, True)
     ),
+    "compiled": Item("the same seeds with the machines compiled to C", _compiled),
     "speed": Item("events in a second on one core", _speed),
     "views-simulated": Item(
         f"{VIEWS_SIMULATED:,} view changes in the simulator, with flat memory", _views_simulated

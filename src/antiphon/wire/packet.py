@@ -75,13 +75,10 @@ def pack_config(config: ConfigId) -> bytes:
     return CONFIG.pack(*config)
 
 
-CLUSTER_AT = slice(2, 10)
-
-
 def fault_at_sight(packet: bytes, cluster: bytes) -> str:
     """Why `open_header` will refuse a packet, or nothing; in less time, for noise may come in
     masses. `cluster` as it is written in a header."""
-    if packet[CLUSTER_AT] == cluster and packet[0] == WIRE_VERSION:
+    if packet[2:10] == cluster and packet[0] == WIRE_VERSION:
         return ""
     if len(packet) < HEADER_BYTES:
         return "too_short"

@@ -1,6 +1,6 @@
 """All experiments by name, in the order of the papers."""
 
-from antiphon.tools.bench.wan.early import ring, three_sites
+from antiphon.tools.bench.wan.early import ring, ring_wide, three_sites
 from antiphon.tools.bench.wan.experiment import Experiment
 from antiphon.tools.bench.wan.fairness import fairness
 from antiphon.tools.bench.wan.latency import chain, loads, sizes, table2
@@ -12,6 +12,7 @@ from antiphon.tools.bench.wan.overlays import table1, table1_hop
 EXPERIMENTS = {
     "three-sites": Experiment("seed 000: each source, and the detour", three_sites),
     "ring": Experiment("seed 000: one ring over the same paths", ring),
+    "ring-wide": Experiment("one ring over paths with bandwidth to spare", ring_wide),
     "figure5": Experiment("messages that overtake each other on their way", figure5),
     "false-nacks": Experiment("requests for what is only late", false_nacks),
     "table1": Experiment("fan-out and tree by TCP links", table1),
