@@ -21,16 +21,13 @@ from antiphon.client.greeting import Found, greet_again, greet_any
 from antiphon.client.line import Line
 from antiphon.client.log import Log
 from antiphon.client.options import ORDER, TIMEOUT_S, Options, check_options, check_profile
-from antiphon.client.outbox import Groups, Payload
+from antiphon.client.outbox import LOOK_BYTES, Groups, Payload, join_payload
 from antiphon.client.outbox import Key as SendKey
 from antiphon.client.outcomes import QUERY, Key, unread
 from antiphon.client.records import Sink
-from antiphon.client.session import PATIENCE, PENDING_BYTES_LOW
+from antiphon.client.session import PATIENCE
 from antiphon.core.ids import GroupName, SessionId
 from antiphon.core.service import Service
-
-FLUSH_BYTES = 64 * 1024
-"""A sender that does not let the loop turn has its bundles written when so much waits."""
 
 
 async def connect(
@@ -142,19 +139,13 @@ class Session:
         Returns at once, unless too much waits for the daemon already. With `key`, a producer's
         name and a rising number, the group is given it once however often it is sent.
         """
-        core = self._core
-        while core.ended or (core.outbox.size > PENDING_BYTES_LOW and not core.writable):
-            await self._room()
-            core = self._core
-        core.multicast(groups, payload, service, kind, self_discard, key)
-        line = self._line
-        assert line is not None, "a live session has a line"
-        if not line.flushing:
-            line.flush_soon()
-        if core.outbox.size >= FLUSH_BYTES and core.wants_to_send and not line.blocked:
-            line.flush()
-            line.read()  # the daemon may have closed the flow
-            self._changed()
+        if key is None and self._core.outbox.go_along(groups, payload, service, kind, self_discard):
+            return
+        whole = payload if type(payload) is bytes else join_payload(payload)
+        await self._may_send(len(whole))
+        self._core.multicast(groups, whole, service, kind, self_discard, key)
+        assert self._line is not None, "a live session has a line"
+        self._line.flush_soon()
 
     async def feed(
         self,
@@ -183,7 +174,7 @@ class Session:
             )
             count += 1
             sent_bytes += len(payload)
-            if sent_bytes >= FLUSH_BYTES:
+            if sent_bytes >= LOOK_BYTES:
                 sent_bytes = 0
                 await asyncio.sleep(0)  # others live in this loop too
 
@@ -204,15 +195,15 @@ class Session:
             if self._over:
                 raise disconnected(self._over)
             await self._wait_in(self._receivers)
-        return self._take()
-
-    def _take(self) -> Event:
-        """The next event, which is there."""
-        line = self._line
         event = self._core.next_event()
+        self._read_on()
+        return event
+
+    def _read_on(self) -> None:
+        """Events were taken: more may come."""
+        line = self._line
         if line is not None and line.paused and not self._core.full():
             line.resume()
-        return event
 
     async def receive_into(self, buffers: Writable | Sequence[Writable]) -> Event:
         """Like `receive`; the payload of a message is copied to the buffers, one after the
@@ -220,7 +211,7 @@ class Session:
         while not self._core.events and not self._over:
             await self._wait_in(self._receivers)
         if self._core.events:
-            fill(self._core.events[0], buffers)
+            fill(self._core.events.first(), buffers)
         return await self.receive()
 
     def poll(self) -> int:
@@ -233,8 +224,10 @@ class Session:
     async def __aiter__(self) -> AsyncIterator[Event]:
         """All events, up to and with `Closed`."""
         while True:
-            while self._core.events:  # without a coroutine for each
-                yield self._take()
+            while self._core.events:
+                for event in self._core.events.portion():  # without a call for each
+                    yield event
+                self._read_on()
             if self._over:
                 return
             await self._wait_in(self._receivers)
@@ -294,6 +287,23 @@ class Session:
     async def _until_live(self) -> None:
         while self._core.ended:
             await self._room()
+
+    async def _may_send(self, payload_bytes: int) -> None:
+        """Until there is room for a message. A sender that does not let the loop turn has its
+        bundles written here, when they are full."""
+        while True:
+            core, line = self._core, self._line
+            if core.ended or line is None:
+                await self._room()
+                continue
+            if not line.blocked and core.outbox.is_ready(payload_bytes) and core.wants_to_send:
+                line.flush()
+                line.read()  # the daemon may have closed the flow
+                self._changed()
+            elif core.writable:
+                return
+            else:
+                await self._room()
 
     async def _room(self) -> None:
         """Until a sender may go on, perhaps at another daemon."""

@@ -266,7 +266,7 @@ class Session:
         while True:
             with self._pipe.news:
                 if self._pipe.core.events:
-                    look(self._pipe.core.events[0])
+                    look(self._pipe.core.events.first())
                     return self._pipe.core.next_event()
             if not self._pipe.until(self._has_event, deadline, takes_events=True):
                 return None

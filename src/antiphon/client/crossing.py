@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from antiphon.client.events import Event, Gap, GroupGap, MessageId, View
+from antiphon.client.events import Gap, GroupGap, MessageId, View
 from antiphon.client.numbering import LEAVE
+from antiphon.client.waiting import Waiting
 from antiphon.core.ids import GroupName, SessionId, ViewId
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Crossing:
         self.groups = groups
         self.unconfirmed = unconfirmed
         self.waiting = set(groups)
-        self.held: list[Event] = []
+        self.held = Waiting()
         self.refused: list[GroupName] = []
         self._first: dict[GroupName, ViewId | None] = {}
 

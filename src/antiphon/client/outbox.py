@@ -7,8 +7,7 @@ connection sends at once, and a busy one fills bundles.
 
 from collections import deque
 from collections.abc import Sequence
-
-import msgspec
+from dataclasses import dataclass
 
 from antiphon.client.numbering import Change
 from antiphon.core.errors import UsageError
@@ -43,7 +42,12 @@ Key = tuple[str, int]
 KEYS = range(1 << 63)
 
 
-class Request(msgspec.Struct, gc=False):
+LOOK_BYTES = 64 * 1024
+"""After so much whoever fills a bundle that may be longer looks whether it can go already."""
+
+
+@dataclass(slots=True)
+class Request:
     """One frame: a bundle, or whatever else is asked in order."""
 
     frame: bytes
@@ -60,9 +64,7 @@ class Outbox:
         self._sender = sender
         self.bundle_bytes = BUNDLE_BYTES
         self._closed: deque[Request] = deque()
-        self.size = 0
-        """Bytes that wait."""
-
+        self._closed_bytes = 0
         self._destinations: dict[Groups, Destination] = {}
 
         # The open bundle.
@@ -75,14 +77,53 @@ class Outbox:
         """In the table, as callers name them; empty in a keyed bundle."""
 
         self._where: list[int] = []
+        self._kind = 0
+        """Of the last message, and of all before it that have none in the list."""
+
         self._kinds: list[int] = []
         self._payloads: list[bytes] = []
-        self._closed_bytes = 0
-        """Bytes that wait in front of the open bundle."""
+        self._granted = self._room = 0
+        """Bytes that it may have before somebody looks, and what is left of them."""
 
     def __len__(self) -> int:
         """Messages that wait."""
         return sum(request.count for request in self._closed) + len(self._payloads)
+
+    @property
+    def size(self) -> int:
+        """Bytes that wait."""
+        return self._closed_bytes + self._granted - self._room
+
+    def is_ready(self, payload_bytes: int) -> bool:
+        """Whether what waits fills a bundle, or will with the next message."""
+        size = self.size
+        filled = size + payload_bytes + MESSAGE_OVERHEAD
+        return size > 0 and (filled > self.bundle_bytes or filled > LOOK_BYTES)
+
+    def go_along(
+        self, groups: Groups, payload: Payload, service: Service, kind: int, self_discard: bool
+    ) -> bool:
+        """Put a message beside others like it, if there is room: the way of most of them. If not,
+        `multicast` finds a place for it."""
+        try:
+            place = self._places.get(groups)  # a list raises
+        except TypeError:
+            return False
+        if (
+            place is None
+            or service is not self._service
+            or kind != self._kind
+            or self_discard is not self._self_discard
+            or type(payload) is not bytes
+        ):
+            return False
+        room = self._room - len(payload) - MESSAGE_OVERHEAD
+        if room < 0:
+            return False
+        self._room = room
+        self._where.append(place)
+        self._payloads.append(payload)
+        return True
 
     def multicast(
         self,
@@ -93,33 +134,6 @@ class Outbox:
         self_discard: bool,
         key: Key | None = None,
     ) -> None:
-        size = self.size + len(payload) + MESSAGE_OVERHEAD
-        place = self._places.get(groups) if type(groups) is not list else None
-        if (
-            place is None
-            or service is not self._service
-            or self_discard is not self._self_discard
-            or size - self._closed_bytes > self.bundle_bytes
-            or kind not in KINDS
-            or key is not None
-        ):
-            place = self._open(groups, len(payload), service, kind, self_discard, key)
-            size = self.size + len(payload) + MESSAGE_OVERHEAD
-        self._where.append(place)
-        self._kinds.append(kind)
-        self._payloads.append(payload)
-        self.size = size
-
-    def _open(
-        self,
-        groups: Groups,
-        payload_bytes: int,
-        service: Service,
-        kind: int,
-        self_discard: bool,
-        key: Key | None,
-    ) -> int:
-        """A bundle that the message can go with, and the place of its destination there."""
         destination = self._destinations.get(groups) if type(groups) is not list else None
         if destination is None:
             destination = self._learn(groups)
@@ -128,16 +142,16 @@ class Outbox:
         if key is not None:
             self._open_keyed(key, destination, service)
         elif self._producer:
-            self._close_bundle()
-        open_bytes = self.size - self._closed_bytes + payload_bytes + MESSAGE_OVERHEAD
+            self.close_bundle()
+        size = len(payload) + MESSAGE_OVERHEAD
         if (
             service is not self._service
             or self_discard is not self._self_discard
-            or open_bytes > self.bundle_bytes
+            or self._granted - self._room + size > self.bundle_bytes
             or len(self._table) >= DESTINATIONS_MAX
         ):
             producer = self._producer
-            self._close_bundle()
+            self.close_bundle()
             self._service = service
             self._self_discard = self_discard
             self._producer = producer
@@ -146,10 +160,24 @@ class Outbox:
         place = self._table.get(destination)
         if place is None:
             place = self._table[destination] = len(self._table)
-            self.size += sum(len(name) * 4 + 1 for name in destination)
+            size += sum(len(name) * 4 + 1 for name in destination)
         if key is None and type(groups) is not list:
             self._places[groups] = place
-        return place
+        self._add(place, payload, kind, size)
+
+    def _add(self, place: int, payload: bytes, kind: int, size: int) -> None:
+        if kind != self._kind:
+            self._tell_kinds()
+            self._kind = kind
+        self._where.append(place)
+        self._payloads.append(payload)
+        used = self._granted - self._room + size
+        self._granted = min(self.bundle_bytes, used + LOOK_BYTES)
+        self._room = self._granted - used
+
+    def _tell_kinds(self) -> None:
+        """Of all messages so far."""
+        self._kinds += [self._kind] * (len(self._payloads) - len(self._kinds))
 
     def _open_keyed(self, key: Key, destination: Destination, service: Service) -> None:
         """Keyed messages go together if they are of one producer, to one group, with numbers in
@@ -161,22 +189,21 @@ class Outbox:
             raise UsageError("bad_key", fault, remedy)
         same = producer == self._producer and destination in self._table
         if not same or number != self._first_key + len(self._payloads):
-            self._close_bundle()
+            self.close_bundle()
             self._producer = producer
 
     def ask(self, frame: bytes, change: Change | None = None) -> None:
         """Something in line with the multicasts before it."""
-        self._close_bundle()
+        self.close_bundle()
         self._push(Request(frame, change=change))
 
     def pop(self) -> Request | None:
         """The next of what waits, if anything does."""
         if not self._closed:
-            self._close_bundle()
+            self.close_bundle()
             if not self._closed:
                 return None
         request = self._closed.popleft()
-        self.size -= len(request.frame)
         self._closed_bytes -= len(request.frame)
         return request
 
@@ -189,13 +216,14 @@ class Outbox:
 
     def _push(self, request: Request) -> None:
         self._closed.append(request)
-        self.size += len(request.frame)
         self._closed_bytes += len(request.frame)
 
-    def _close_bundle(self) -> None:
+    def close_bundle(self) -> None:
+        """What was multicast so far goes by itself."""
         producer, self._producer = self._producer, ""
         if not self._payloads:
             return
+        self._tell_kinds()
         count = len(self._payloads)
         body = body_parts(
             tuple(self._table),
@@ -208,13 +236,14 @@ class Outbox:
             self._first_key if producer else 0,
         )
         frame = pack_multicast(self._service, count, body, self._self_discard)
-        self.size = self._closed_bytes
         self._push(Request(frame, count, self._service, self._self_discard))
         self._table = {}
         self._places = {}
         self._where = []
+        self._kind = 0
         self._kinds = []
         self._payloads = []
+        self._granted = self._room = 0
 
     def _learn(self, groups: Groups) -> Destination:
         destination = (groups,) if isinstance(groups, str) else tuple(groups)

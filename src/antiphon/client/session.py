@@ -7,7 +7,6 @@
 A session ends once. What another session takes over from it, client/crossing.py says.
 """
 
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +16,6 @@ from antiphon.client.events import (
     Closed,
     Event,
     Left,
-    Message,
     Participant,
     Refusal,
     Transition,
@@ -29,6 +27,7 @@ from antiphon.client.outbox import Groups, Outbox, Payload, Request, join_payloa
 from antiphon.client.outbox import Key as SendKey
 from antiphon.client.outcomes import HELLO, QUERY, Key, Outcome
 from antiphon.client.records import ClientRecords, Sink
+from antiphon.client.waiting import Waiting
 from antiphon.core import effects
 from antiphon.core.errors import DecodeError, UsageError
 from antiphon.core.ids import GroupName, SessionId, group_name_fault, private_group
@@ -83,13 +82,10 @@ class ClientSession:
         self.name = hello.name
         self.membership = hello.membership
         self.welcome: Welcome | None = None
-        self.events: deque[Event] = deque()
+        self.events = Waiting()
         self.outcomes: list[Outcome] = []
         self.ended = ""
         """Why the session has ended; empty while it has not."""
-
-        self._waiting_bytes = 0
-        """Of messages that the application has not taken."""
 
         self.joined: dict[GroupName, View | None] = {}
         self.changes: dict[GroupName, Change] = {}
@@ -143,7 +139,7 @@ class ClientSession:
             return False
         return (
             len(self.events) >= patience * EVENTS_MAX
-            or self._waiting_bytes >= patience * EVENT_BYTES_MAX
+            or self.events.later_bytes >= patience * EVENT_BYTES_MAX
         )
 
     # Requests.
@@ -195,7 +191,6 @@ class ClientSession:
         if not self._leaving and not self.ended:
             self._leaving = True
             self.events.clear()
-            self._waiting_bytes = 0
             self.outbox.ask(pack_frame(Goodbye()))
 
     def data_to_send(self) -> bytes:
@@ -275,6 +270,7 @@ class ClientSession:
         if self.ended:
             return
         self.ended = reason
+        self.outbox.close_bundle()  # nothing goes along any more
         if self._records is not None:
             self._records.close(reason, self.numbering.sent + 1)
         if self.welcome is None:
@@ -334,13 +330,12 @@ class ClientSession:
             self._records.hand(told, body, self.joined)
         if self._leaving:
             return
+        payload_bytes = body.payload_bytes
         if told.chosen:
             lengths = body.lengths
-            self._waiting_bytes += sum([lengths[at] for at in told.chosen])
-        else:
-            self._waiting_bytes += body.payload_bytes
+            payload_bytes = sum([lengths[at] for at in told.chosen])
         waiting = self.events if self.crossing is None else self.crossing.held
-        waiting.extend(messages(told, body, self.joined))
+        waiting.add(messages(told, body, self.joined), payload_bytes)
 
     def _install(self, frame: ViewFrame) -> None:
         members = tuple([Participant(id, name) for id, name in frame.members])
@@ -392,16 +387,13 @@ class ClientSession:
 
     def _tell(self, event: Event) -> None:
         if self.crossing is not None:
-            self.crossing.held.append(event)
+            self.crossing.held.add((event,))
         elif not self._leaving:
-            self.events.append(event)
+            self.events.add((event,))
 
     def next_event(self) -> Event:
         """There must be one."""
-        event = self.events.popleft()
-        if type(event) is Message:
-            self._waiting_bytes -= len(event.payload)
-        return event
+        return next(self.events.portion())
 
     # From one session to the next.
 
@@ -410,17 +402,16 @@ class ClientSession:
         if quietly:
             self.events.clear()
         else:
-            self.events.append(Closed(self.ended))
+            self.events.add((Closed(self.ended),))
 
     def resume(self, old: "ClientSession") -> None:
         """Go on where `old` ended: its events first, then a gap, then what comes here."""
         assert old.ended and self.welcome is not None
         self.events = old.events
-        self._waiting_bytes = sum(e.size for e in self.events if type(e) is Message)
         self.crossing = after_gap(old)
         for group, change in old.changes.items():
             if change.what == LEAVE:
-                self.events.append(Left(group))
+                self.events.add((Left(group),))
                 self.outcomes.append(Outcome((LEAVE, group), None))
         for group in self.crossing.groups:
             self.join(group)
@@ -434,6 +425,6 @@ class ClientSession:
 
     def _cross(self, crossing: Crossing) -> None:
         self.crossing = None
-        self.events.append(crossing.gap(self.id))
-        self.events.extend(crossing.held)
-        self.events.extend(Left(group) for group in crossing.refused)
+        self.events.add((crossing.gap(self.id),))
+        self.events.add_all(crossing.held)
+        self.events.add([Left(group) for group in crossing.refused])

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from antiphon.client.outbox import (
     BUNDLE_BYTES,
+    LOOK_BYTES,
     Groups,
     Outbox,
     join_payload,
@@ -42,7 +43,7 @@ def send(outbox: Outbox, payload: bytes, groups: Groups = "g", kind: int = 0) ->
             st.sampled_from(["g", "h", ("g", "h"), ["h", "g"], "#bob#5"]),
             st.binary(max_size=30),
             st.sampled_from([Service.AGREED, Service.FIFO]),
-            st.integers(-0x8000, 0x7FFF),
+            st.sampled_from([0, 0, 0, 7, -0x8000, 0x7FFF]),
             st.booleans(),
             st.booleans(),
         ),
@@ -55,7 +56,8 @@ def test_everything_comes_out_in_order_with_what_was_said(
     outbox = Outbox("alice")
     found = []
     for groups, payload, service, kind, discard, look in sent:
-        outbox.multicast(groups, payload, service, kind, discard)
+        if not outbox.go_along(groups, payload, service, kind, discard):
+            outbox.multicast(groups, payload, service, kind, discard)
         if look:
             found += bundles(outbox)
     found += bundles(outbox)
@@ -78,6 +80,41 @@ def test_an_idle_session_sends_one_message_and_a_busy_one_fills_bundles() -> Non
         send(outbox, bytes(100))
     sizes = [len(one.body) for one in bundles(outbox)]
     assert len(sizes) == 4 and max(sizes) <= BUNDLE_BYTES
+
+
+def test_only_what_is_like_the_last_message_and_fits_goes_along() -> None:
+    outbox = Outbox("alice")
+    assert not outbox.go_along("g", b"", Service.AGREED, 0, False), "there is no bundle"
+    send(outbox, b"first")
+    assert outbox.go_along("g", b"second", Service.AGREED, 0, False)
+    assert not outbox.go_along(["g"], b"", Service.AGREED, 0, False)
+    assert not outbox.go_along("h", b"", Service.AGREED, 0, False)
+    assert not outbox.go_along("g", bytearray(1), Service.AGREED, 0, False)
+    assert not outbox.go_along("g", b"", Service.SAFE, 0, False)
+    assert not outbox.go_along("g", b"", Service.AGREED, 1, False)
+    assert not outbox.go_along("g", b"", Service.AGREED, 0, True)
+    assert not outbox.go_along("g", bytes(BUNDLE_BYTES), Service.AGREED, 0, False)
+    size = outbox.size
+    outbox.close_bundle()
+    assert not outbox.go_along("g", b"", Service.AGREED, 0, False), "it has gone"
+    (frame,) = bundles(outbox)
+    assert [letter.payload for letter in read(frame)] == [b"first", b"second"]
+    assert size >= len(b"first") + len(b"second")
+
+
+def test_a_bundle_that_may_be_longer_is_looked_at_now_and_then() -> None:
+    outbox = Outbox("alice")
+    outbox.bundle_bytes = 4 * LOOK_BYTES
+    counts = []
+    for _ in range(3):
+        assert not outbox.go_along("g", bytes(1000), Service.AGREED, 0, False)
+        send(outbox, bytes(1000))
+        counts.append(1)
+        while outbox.go_along("g", bytes(1000), Service.AGREED, 0, False):
+            counts[-1] += 1
+        assert outbox.is_ready(1000)
+    assert [one.count for one in bundles(outbox)] == [sum(counts)]
+    assert 60 <= min(counts) and max(counts) <= 66
 
 
 def test_a_long_message_is_a_bundle_by_itself() -> None:
