@@ -12,7 +12,7 @@ from pathlib import Path
 from setuptools import setup
 
 PACKAGE = Path("src/antiphon")
-COMPILED = ("core", "protocol", "wire")
+COMPILED = ("client", "core", "daemon", "protocol", "wire")
 READ_BY_MSGSPEC = ("import msgspec", "(NamedTuple)")
 
 

@@ -393,7 +393,7 @@ class ClientSession:
 
     def next_event(self) -> Event:
         """There must be one."""
-        return next(self.events.portion())
+        return self.events.take()
 
     # From one session to the next.
 

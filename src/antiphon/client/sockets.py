@@ -8,11 +8,17 @@ from collections.abc import Sequence
 
 from antiphon.client.errors import Unreachable
 from antiphon.client.options import Address
+from antiphon.wire.door import local_door
 
 WOULD_BLOCK = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 READ_BYTES = 262_144
 """At a time: several bundles."""
+
+SEND_BUFFER_BYTES = 1 << 17
+"""Of a Unix socket, and the system doubles it: some bundles, so that a busy daemon finds
+something when it looks, and few enough that they are still in the processor's cache. Of TCP the
+system finds out by itself."""
 
 
 def _keep_buffers_in_the_heap() -> None:
@@ -27,16 +33,26 @@ _keep_buffers_in_the_heap()
 def open_socket(address: Address, timeout: float, tls: ssl.SSLContext | None) -> socket.socket:
     """Connected, encrypted if asked, and from here on non-blocking. Raises OSError."""
     if address.path:
-        plain = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        return prepare(_connect_unix(address.path, timeout), address, timeout, tls)
+    door = local_door(address.host, address.port)
+    if door and tls is None:
         try:
-            plain.settimeout(timeout)
-            plain.connect(address.path)
+            return prepare(_connect_unix(door, timeout), address, timeout, tls)
         except OSError:
-            plain.close()
-            raise
-    else:
-        plain = socket.create_connection((address.host, address.port), timeout)
+            pass  # nobody there: perhaps by TCP
+    plain = socket.create_connection((address.host, address.port), timeout)
     return prepare(plain, address, timeout, tls)
+
+
+def _connect_unix(name: str | bytes, timeout: float) -> socket.socket:
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        made.settimeout(timeout)
+        made.connect(name)
+    except OSError:
+        made.close()
+        raise
+    return made
 
 
 def open_nearest(
@@ -99,7 +115,9 @@ def prepare(
 ) -> socket.socket:
     try:
         plain.settimeout(timeout)
-        if not address.path:
+        if plain.family == socket.AF_UNIX:
+            plain.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+        else:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sock = plain if tls is None else tls.wrap_socket(plain, server_hostname=address.host)
     except (OSError, ValueError):

@@ -57,6 +57,12 @@ class Waiting:
             self.later_bytes -= payload_bytes
         return self._rest
 
+    def take(self) -> Event:
+        """The next one: there must be one."""
+        for event in self._rest:
+            return event
+        return next(self.portion())
+
     def first(self) -> Event:
         """There must be one; it stays."""
         left = length_hint(self.portion())

@@ -7,6 +7,8 @@ from itertools import accumulate, islice
 from typing import Any
 
 from antiphon.daemon.dialect import Dialect
+from antiphon.daemon.listeners import is_beside
+from antiphon.wire.door import LOOPBACK
 
 READ_BYTES = 262_144
 READ_BYTES_SMALL = 8_192
@@ -37,6 +39,7 @@ class Connection:
         "socket",
         "file",
         "who",
+        "is_beside",
         "state",
         "session",
         "dialect",
@@ -61,6 +64,9 @@ class Connection:
         """Its number, also when the socket is closed."""
 
         self.who = who
+        self.is_beside = is_beside(accepted)
+        """It could have come by TCP."""
+
         self.state = NEW
         self.session = 0
         self.dialect: Dialect | None = None
@@ -79,11 +85,15 @@ class Connection:
     @property
     def is_private(self) -> bool:
         """Nobody on the network can read it."""
-        return self.socket.family == socket.AF_UNIX or isinstance(self.socket, ssl.SSLSocket)
+        if self.socket.family == socket.AF_UNIX:
+            return not self.is_beside
+        return isinstance(self.socket, ssl.SSLSocket)
 
     @property
     def address(self) -> str:
         """Where it comes from, if that is another machine or could be."""
+        if self.is_beside:
+            return LOOPBACK
         if self.socket.family == socket.AF_UNIX:
             return ""
         try:

@@ -81,6 +81,10 @@ class Driver:
         self.tidy: Callable[[Instant], None] = _ignore
         """Called now and then."""
 
+        self.busy_poll_us = 0
+        """So long it looks for more before it sleeps, if something came the last time."""
+
+        self._came = False
         self._hear = hear
         self._epoll = select.epoll()
         self._datagram_files = frozenset(datagrams.files())
@@ -132,8 +136,7 @@ class Driver:
         now = clock()
         unheard = self.store is not None and self.store.answers
         until = now if self.pipes.waiting or unheard else min(self.node.deadline(), latest)
-        # Rounded up: epoll counts milliseconds, and too early is a turn for nothing.
-        events = self._epoll.poll(max(0, until - now + 999) // 1_000 / 1_000)
+        events = self._wait(now, until)
         self._note_stall(until)
         for file, mask in events:
             if file in self._datagram_files:
@@ -158,6 +161,20 @@ class Driver:
             self.pipes.expire(now)
             self._probe_multicast(now)
             self.tidy(now)
+
+    def _wait(self, now: Instant, until: Instant) -> list[tuple[int, int]]:
+        """What came, after `until` perhaps nothing. To be woken takes longer than to look."""
+        if self._came and self.busy_poll_us:
+            awake = min(until, now + self.busy_poll_us)
+            while now < awake:
+                events = self._epoll.poll(0)
+                if events:
+                    return events
+                now = clock()
+        # Rounded up: epoll counts milliseconds, and too early is a turn for nothing.
+        events = self._epoll.poll(max(0, until - now + 999) // 1_000 / 1_000)
+        self._came = bool(events)
+        return events
 
     def stop_listening(self) -> None:
         for file, listener in self._listeners.items():

@@ -30,6 +30,7 @@ from antiphon.daemon.datagrams import Datagrams, SocketAddress, resolve
 from antiphon.daemon.driver import Driver
 from antiphon.daemon.listeners import (
     SPREAD_MODE,
+    listen_beside,
     listen_tcp,
     listen_unix,
     read_tokens,
@@ -148,6 +149,7 @@ class Daemon:
         driver.clients.tls = tls
         named = [(one.id, one.name) for one in config.daemons]
         driver.clients.spread.load(config.spread.enabled, named, config.spread.addresses)
+        driver.busy_poll_us = config.network.busy_poll
         driver.clients.waiting_bytes_max = config.limits.backlog_bytes + ANSWERS_BYTES_MAX
         self.queries.admins = config.clients.admin
         self.queries.names = {one.id: one.name for one in config.daemons}
@@ -360,6 +362,8 @@ def _open_listeners(entry: DaemonEntry, unix_mode: int) -> list[socket.socket]:
     for address in entry.clients:
         try:
             listeners.append(listen_tcp(address.host, address.port))
+            beside = listen_beside(address.host, address.port)
+            listeners += [] if beside is None else [beside]
         except OSError as error:
             raise _unusable("daemon.clients", str(address), error) from None
     if entry.socket:

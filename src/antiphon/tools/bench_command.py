@@ -19,7 +19,7 @@ from antiphon.tools.bench.growth.command import growth
 from antiphon.tools.bench.membership import run_membership
 from antiphon.tools.bench.order import Line, run_order
 from antiphon.tools.bench.peers.compare import FULL, SHORT, Comparison, run_peers
-from antiphon.tools.bench.peers.times import run_times
+from antiphon.tools.bench.peers.times import Saturated, run_times
 from antiphon.tools.bench.plan import API, CLIENTS, Plan
 from antiphon.tools.bench.reception import BenchFailed
 from antiphon.tools.bench.steps import SIZES, STEPS, measure_steps
@@ -83,6 +83,7 @@ CLIENT = click.option(
     show_default=True,
     help="The protocol that senders and receivers speak.",
 )
+ENCRYPTED = click.option("--encrypted", is_flag=True, help="Own daemons have a key.")
 CONNECT = click.option(
     "--connect",
     "addresses",
@@ -133,6 +134,7 @@ bench.add_command(growth)
 @CONNECT
 @SERVICE
 @CLIENT
+@ENCRYPTED
 @traffic_options(seconds=10.0)
 def flood(
     daemons: int | None, sites: int, addresses: tuple[str, ...], service: str, **options: Any
@@ -147,6 +149,7 @@ def flood(
 @CONNECT
 @SERVICE
 @CLIENT
+@ENCRYPTED
 @click.option(
     "--rate",
     type=click.FloatRange(0.1, 100_000),
@@ -272,7 +275,13 @@ def peers(full: bool, runs: int | None, seconds: float, as_json: bool) -> None:
     with _outcome(as_json) as (say, _):
         runs = runs or (5 if full else 3)
         found = run_peers(FULL if full else SHORT, runs, seconds, say)
-        times = run_times(seconds, runs, say)
+        saturated = [
+            Saturated(line.daemons, line.size, line.ours)
+            for line in found.lines
+            if (line.service, line.senders, line.client) == ("agreed", 1, "asyncio")
+            and not line.encrypted
+        ]
+        times = run_times(saturated, seconds, runs, say)
         if not as_json:
             console().print(rows_table("messages a second", _rows(found.lines)))
             console().print(rows_table("others, messages a second", _systems(found)))
@@ -334,11 +343,15 @@ def _run_traffic(
     services: list[str],
     options: dict[str, Any],
 ) -> None:
-    as_json = options.pop("as_json")
+    as_json, encrypted = options.pop("as_json"), options.pop("encrypted")
+    if addresses and encrypted:
+        raise click.UsageError("daemons that run encrypt or do not; leave --encrypted out")
     count = daemons or (1 if options["client"] == "spread" else 3)
     plan = _plan(services, len(addresses) or count, options)
-    with _outcome(as_json) as (say, show), _target(count, sites, addresses, plan.client) as target:
-        show(run_traffic(plan, target, say) | {"daemons": len(target.addresses), "sites": sites})
+    chosen = _target(count, sites, addresses, plan.client, encrypted)
+    with _outcome(as_json) as (say, show), chosen as target:
+        where = {"daemons": len(target.addresses), "sites": sites, "encrypted": encrypted}
+        show(run_traffic(plan, target, say) | where)
 
 
 def _plan(services: list[str], daemons: int, options: dict[str, Any]) -> Plan:
@@ -355,13 +368,15 @@ def _plan(services: list[str], daemons: int, options: dict[str, Any]) -> Plan:
 
 
 @contextmanager
-def _target(daemons: int, sites: int, addresses: tuple[str, ...], client: str) -> Iterator[Target]:
+def _target(
+    daemons: int, sites: int, addresses: tuple[str, ...], client: str, encrypted: bool
+) -> Iterator[Target]:
     if addresses and client == "spread":
         yield Target([*addresses], [])  # perhaps no daemon of ours, which could tell its process
     elif addresses:
         yield running_daemons(addresses)
     else:
-        with own_daemons(daemons, sites=sites) as (target, _):
+        with own_daemons(daemons, sites=sites, encrypted=encrypted) as (target, _):
             yield target
 
 

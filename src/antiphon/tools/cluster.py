@@ -5,6 +5,7 @@ For `antiphon up`, for benches and tests: no configuration is needed, one is wri
 
 import ctypes
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -17,9 +18,12 @@ from random import randrange
 from antiphon.client import blocking
 from antiphon.client.errors import SessionError
 from antiphon.core.errors import UsageError
+from antiphon.daemon.secure.keyfile import create_keys
+from antiphon.daemon.secure.keys import KeyRing, new_key
 
 NAMES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 CLIENT_PORT = 4803
+KEY_FILE = "cluster.key"
 PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
 PORTS = (15_000, 32_000)
@@ -81,6 +85,7 @@ class LocalCluster:
         extra: str = "",
         wrapper: Sequence[str] = (),
         log_to_files: bool = True,
+        encrypted: bool = False,
     ) -> None:
         if not 1 <= count <= 64:
             raise UsageError("bad_count", f"{count} daemons", "use 1 to 64")
@@ -105,10 +110,13 @@ class LocalCluster:
             for number in range(count)
         ]
         directory.mkdir(parents=True, exist_ok=True)
-        self.config.write_text(self._text(level, extra))
+        if encrypted:
+            create_keys(directory / KEY_FILE, KeyRing(new_key("k1", secrets.token_bytes)))
+        self.config.write_text(self._text(level, extra, encrypted))
 
-    def _text(self, level: str, extra: str) -> str:
-        lines = ['[cluster]\nname = "local"\n']
+    def _text(self, level: str, extra: str, encrypted: bool) -> str:
+        key_file = f'key_file = "{KEY_FILE}"\n' if encrypted else ""
+        lines = [f'[cluster]\nname = "local"\n{key_file}']
         for daemon in self.daemons:
             lines.append(
                 f"[[daemon]]\n"

@@ -23,6 +23,7 @@ from antiphon.wire.packet import WIRE_VERSION, Tag
 
 ME = Member(DaemonId(1), Incarnation(7))
 PEER = DaemonId(2)
+FAR_US = 1_000_000_000
 DATA, TOKEN = (bytes([1, tag]) for tag in (Tag.DATA, Tag.TOKEN))
 
 
@@ -127,6 +128,37 @@ def test_what_is_recorded_is_kept_before_packets_leave(rig: Rig) -> None:
     assert order[0] == "1 records, nothing left: True"
     assert select.select(rig.peer.files(), [], [], 5)[0]
     assert [data for _, data in rig.peer.receive()] == [b"told", b"too"]
+
+
+def test_who_was_busy_looks_for_more_before_it_sleeps(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[float] = []
+
+    class Epoll:
+        def __init__(self, real: select.epoll) -> None:
+            self._real = real
+
+        def poll(self, timeout: float) -> list[tuple[int, int]]:
+            asked.append(timeout)
+            return self._real.poll(0)  # nobody sleeps here
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._real, name)
+
+    monkeypatch.setattr(rig.driver, "_epoll", Epoll(rig.driver._epoll))
+    rig.driver.busy_poll_us = 2_000
+    rig.driver.turn(clock() + FAR_US)
+    assert len(asked) == 1 and asked[0] > 0, "nothing came before: it sleeps at once"
+    rig.send(DATA)
+    rig.driver.turn(clock() + FAR_US)
+    began = clock()
+    asked.clear()
+    rig.driver.turn(began + FAR_US)
+    assert asked[0] == 0 and asked[-1] > 0 and clock() - began >= 2_000
+    asked.clear()
+    rig.driver.turn(clock() + FAR_US)
+    assert len(asked) == 1, "it looked, and nothing came"
 
 
 def test_the_node_is_woken_when_its_time_has_come(rig: Rig) -> None:

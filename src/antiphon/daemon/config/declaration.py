@@ -129,6 +129,10 @@ class Network:
     offload: str = key(choice("auto", "off"), "auto", restart=True)
     """Segmentation and receive offload: `auto` uses what the kernel has."""
 
+    busy_poll: int = key(TIME, 0)
+    """How long a daemon that was busy a moment ago looks again and again for more before it
+    sleeps, such as `"100us"`: shorter latency for a processor of its own. `0us`: not at all."""
+
     preset: str = key(choice("lan", "wan"), "lan", restart=True)
     """Which timeouts and tuning hold where the file says nothing."""
 

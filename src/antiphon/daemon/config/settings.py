@@ -38,15 +38,16 @@ PATHS: dict[str, Path] = {
 }
 """Where a setting stands in the file."""
 
-LONG_PACKET_BYTES = 8900
-FEWEST_PACKETS = {
-    "ring_packets_max": 8,
-    "member_packets_max": 4,
-    "window_packets_low": 16,
-    "window_packets_max": 48,
-    "control_packets_reserve": 4,
+LONGEST_BYTES = 65_000
+LONGEST_PACKETS_MAX = {
+    "ring_packets_max": 120,
+    "member_packets_max": 40,
+    "window_packets_low": 150,
+    "window_packets_max": 300,
+    "control_packets_reserve": 8,
 }
-"""Counts that are meant for packets up to that length, and what remains of them at least."""
+"""Counts are meant for packets of a few thousand bytes. Of the longest there are at most so many:
+enough for a rotation that takes milliseconds, and buffers of some megabytes."""
 
 TABLES_OF_SETTINGS = {str(path[0]) for path in PATHS.values()} | {"overlay"}
 """If one of these is broken, what its numbers mean together cannot be said."""
@@ -113,11 +114,9 @@ def _layers(config: "Config") -> Iterator[Build]:
 
 def _fewer(stream: StreamSettings, packet_bytes: int) -> dict[str, Any]:
     """Of packets that are very long fewer are on their way: what matters is bytes."""
-    if packet_bytes <= LONG_PACKET_BYTES:
-        return {}
     return {
-        name: max(least, getattr(stream, name) * LONG_PACKET_BYTES // packet_bytes)
-        for name, least in FEWEST_PACKETS.items()
+        name: min(getattr(stream, name), most * LONGEST_BYTES // packet_bytes)
+        for name, most in LONGEST_PACKETS_MAX.items()
     }
 
 

@@ -12,10 +12,10 @@ STRONG = "strong"
 
 @dataclass(frozen=True, slots=True)
 class SessionSettings:
-    queue_bytes_high: int = 1024 * 1024
+    queue_bytes_high: int = 4 * 1024 * 1024
     """A session with so much waiting for the token is asked to pause."""
 
-    queue_bytes_low: int = 256 * 1024
+    queue_bytes_low: int = 2 * 1024 * 1024
     """Below this it may go on."""
 
     queue_bytes_max: int = 64 * 1024 * 1024

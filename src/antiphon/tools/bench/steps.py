@@ -13,6 +13,7 @@ import msgspec
 
 from antiphon.client.session import ClientSession
 from antiphon.core.ids import DaemonId, Incarnation, Member, SessionId
+from antiphon.core.service import Service
 from antiphon.daemon.secure.keys import Key, KeyRing
 from antiphon.daemon.secure.outcome import Opened, Reply
 from antiphon.daemon.secure.seal import Seal
@@ -85,7 +86,8 @@ def _pack(size: int) -> Work:
     def work() -> int:
         count = 0
         while session.writable:
-            session.multicast("group", payload)
+            if not session.outbox.go_along("group", payload, Service.AGREED, 0, False):
+                session.multicast("group", payload)
             count += 1
         while session.data_to_send():
             pass
@@ -103,7 +105,8 @@ def _unpack(size: int) -> Work:
     def work() -> int:
         session.receive_data(frame)
         while session.events:
-            session.next_event()
+            for _ in session.events.portion():
+                pass
         return count
 
     return work

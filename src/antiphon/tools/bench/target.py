@@ -36,12 +36,19 @@ def own_daemons(
     wrapper: Sequence[str] = (),
     sites: int = 1,
     extra: str = "",
+    encrypted: bool = False,
 ) -> Iterator[tuple[Target, LocalCluster]]:
     """A cluster that has merged; its files are removed, unless a directory is named."""
     with tempfile.TemporaryDirectory(prefix="antiphon-bench-") as made:
         place = directory or Path(made)
         with LocalCluster(
-            count, place, sites=sites, level=level, wrapper=wrapper, extra=extra
+            count,
+            place,
+            sites=sites,
+            level=level,
+            wrapper=wrapper,
+            extra=extra,
+            encrypted=encrypted,
         ) as cluster:
             cluster.await_merge()
             yield Target(cluster.addresses, [one.pid for one in cluster.daemons]), cluster

@@ -1,5 +1,6 @@
 """A good file means what it says; a bad one is told line by line, all of it."""
 
+from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from antiphon.daemon.config.examples import EXAMPLES
 from antiphon.daemon.config.findings import ConfigFindings
 from antiphon.daemon.config.places import Places, usual_places
 from antiphon.daemon.config.reload import restart_needed
+from antiphon.protocol.presets import LAN
 from antiphon.protocol.sessions.access import AccessRule
 
 PLACES = Places(Path("/run/antiphon"), Path("/var/lib/antiphon"))
@@ -201,7 +203,7 @@ BAD = [
     (SMALL + "[records]\nlevel = 'some'\n", "write one of off, views, all"),
     (SMALL + "[limits]\nsessions = true\n", "limits.sessions: True is not a whole number"),
     (
-        SMALL + "[limits]\nqueue_bytes_low = '2MiB'\n",
+        SMALL + "[limits]\nqueue_bytes_low = '8MiB'\n",
         "c.toml:11: limits.queue_bytes_low: queue limits are not rising",
     ),
     (
@@ -236,7 +238,7 @@ def test_all_faults_are_told_and_nothing_twice() -> None:
 
 
 def test_faults_of_all_layers_are_told_together() -> None:
-    settings = "[timeouts]\ntoken_loss = 60\nhello = 200\n[limits]\nqueue_bytes_low = '2MiB'\n"
+    settings = "[timeouts]\ntoken_loss = 60\nhello = 200\n[limits]\nqueue_bytes_low = '8MiB'\n"
     told = {"timeouts.token_loss", "timeouts.hear_alert", "limits.queue_bytes_low"}
     assert {one.split(": ")[1] for one in findings(SMALL + settings)} == told
     broken = SMALL.replace("4815", "99999").replace('"lab"', "3") + settings
@@ -412,14 +414,13 @@ def test_too_little_to_keep_is_a_finding() -> None:
 
 
 def test_of_long_packets_fewer_are_on_their_way() -> None:
-    """What a window holds is meant in bytes."""
-    usual = read(SMALL + "[network]\npacket_bytes = 8900\n").node_settings("one").stream
+    """What a window holds is some megabytes, however long packets are."""
+    jumbo = read(SMALL + "[network]\npacket_bytes = 8900\n").node_settings("one").stream
+    assert jumbo == replace(LAN.stream, packet_bytes=8900)
     long = read(SMALL).node_settings("one").stream
     assert long.packet_bytes == 65_000
-    for name in ("ring_packets_max", "window_packets_low", "window_packets_max"):
-        held = getattr(long, name) * long.packet_bytes
-        assert 0.8 <= held / (getattr(usual, name) * usual.packet_bytes) <= 1
-    assert long.member_packets_max <= long.ring_packets_max
+    assert long.buffered_packets_max * long.packet_bytes < 32 << 20
+    assert long.member_packets_max <= long.ring_packets_max < jumbo.ring_packets_max
     given = read(SMALL + "[tuning]\nmember_packets_max = 3\n").node_settings("one").stream
     assert given.member_packets_max == 3
 

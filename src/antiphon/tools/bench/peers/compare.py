@@ -55,6 +55,9 @@ class Row(msgspec.Struct, frozen=True):
     client: Literal["asyncio", "blocking", "await each"] = "asyncio"
     """The bars are for the first."""
 
+    encrypted: bool = False
+    """What daemons say to each other; then a part of the bar is enough."""
+
 
 OTHER_CLIENTS = tuple(
     Row(bar, client=client)
@@ -62,7 +65,8 @@ OTHER_CLIENTS = tuple(
     if (bar.size, bar.daemons) == (100, 3)
     for client in ("blocking", "await each")
 )
-SHORT = (*map(Row, BARS), *OTHER_CLIENTS)
+ENCRYPTED = tuple(Row(bar, encrypted=True) for bar in BARS if bar.daemons > 1)
+SHORT = (*map(Row, BARS), *ENCRYPTED, *OTHER_CLIENTS)
 FULL = (
     *(
         Row(bar, service, senders)
@@ -70,8 +74,11 @@ FULL = (
         for service in (Service.AGREED, Service.SAFE)
         for senders in (1, 3)
     ),
+    *ENCRYPTED,
     *OTHER_CLIENTS,
 )
+ENCRYPTED_PART = 0.7
+"""Of a bar, for daemons that encrypt."""
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -82,6 +89,7 @@ class Line(msgspec.Struct, frozen=True):
     service: str
     senders: int
     client: str
+    encrypted: bool
     corosync: int
     machine: float
     """Corosync's rate by its former one."""
@@ -139,7 +147,7 @@ def _flood(row: Row, seconds: float) -> dict[str, float]:
         await_each=row.client == "await each",
         prefix=f"bench-{token_hex(3)}",
     )
-    with own_daemons(row.bar.daemons) as (target, _):
+    with own_daemons(row.bar.daemons, encrypted=row.encrypted) as (target, _):
         found = run_traffic(plan, target, silent)
     wanted = ("messages_per_second", "latency_p50_us", "latency_p99_us")
     return {name: float(str(found[name])) for name in wanted}
@@ -149,6 +157,8 @@ def _line(row: Row, theirs: float, runs: list[dict[str, float]]) -> Line:
     bar = row.bar
     machine = theirs / bar.corosync
     wanted = bar.factor * bar.spread * machine if row.client == "asyncio" else None
+    if wanted is not None and row.encrypted:
+        wanted *= ENCRYPTED_PART
     middle = {name: median(run[name] for run in runs) for name in runs[0]}
     rate = middle["messages_per_second"]
     return Line(
@@ -157,6 +167,7 @@ def _line(row: Row, theirs: float, runs: list[dict[str, float]]) -> Line:
         row.service.name.lower(),
         row.senders,
         row.client,
+        row.encrypted,
         round(theirs),
         round(machine, 2),
         None if wanted is None else round(wanted),

@@ -2,7 +2,9 @@
 of the membership takes, and what daemons cost that do nothing."""
 
 import time
+from collections.abc import Sequence
 from secrets import token_hex
+from typing import NamedTuple
 
 import msgspec
 
@@ -19,6 +21,9 @@ LATENCY_BARS = {
     (3, Service.SAFE): (0.73, 4.0),
 }
 """Milliseconds of Spread 5.0.1, p50 and p99, by daemons and service."""
+
+HALF_BAR_MS = 20.0
+"""p99 of latency at half of the saturated rate."""
 
 CHANGE_BAR_MS = 1_000.0
 CHANGES = {"kill": "a killed daemon to the view without it", "restart": "its start to the merger"}
@@ -37,8 +42,20 @@ class Time(msgspec.Struct, frozen=True):
         return self.bar is None or self.ours <= self.bar
 
 
-def run_times(seconds: float, repeat: int, say: Say) -> list[Time]:
+class Saturated(NamedTuple):
+    """As much as there can be."""
+
+    daemons: int
+    size: int
+    messages_per_second: float
+
+
+def run_times(rates: Sequence[Saturated], seconds: float, repeat: int, say: Say) -> list[Time]:
     found: list[Time] = []
+    for rate in rates:
+        say(f"latency at half the rate, {rate.daemons} daemons, {rate.size} bytes")
+        what = f"agreed, {rate.daemons} daemons, {rate.size} bytes, half the saturated rate, p99"
+        found.append(Time(what, _half(rate, seconds), HALF_BAR_MS, "ms"))
     for (daemons, service), bars in LATENCY_BARS.items():
         name = service.name.lower()
         say(f"latency of {name} messages, {daemons} daemons")
@@ -69,6 +86,19 @@ def _ping(daemons: int, service: Service, seconds: float) -> Figures:
     )
     with own_daemons(daemons) as (target, _):
         return run_traffic(plan, target, silent)
+
+
+def _half(rate: Saturated, seconds: float) -> float:
+    """Milliseconds."""
+    plan = Plan(
+        receivers=rate.daemons,
+        size=rate.size,
+        pace=rate.messages_per_second / 2,
+        seconds=seconds,
+        prefix=f"bench-{token_hex(3)}",
+    )
+    with own_daemons(rate.daemons) as (target, _):
+        return _number(run_traffic(plan, target, silent), "latency_p99_us") / 1_000
 
 
 def _number(told: Figures, name: str) -> float:
