@@ -64,6 +64,7 @@ class Session:
         self._options = options
         self._loop = asyncio.get_running_loop()
         self._core = options.new_session()
+        self._go_along = self._core.outbox.go_along
         self._line: Line | None = None
         self._place = 0
         """Of the address in use."""
@@ -139,7 +140,7 @@ class Session:
         Returns at once, unless too much waits for the daemon already. With `key`, a producer's
         name and a rising number, the group is given it once however often it is sent.
         """
-        if key is None and self._core.outbox.go_along(groups, payload, service, kind, self_discard):
+        if key is None and self._go_along(groups, payload, service, kind, self_discard):
             return
         whole = payload if type(payload) is bytes else join_payload(payload)
         await self._may_send(len(whole))
@@ -368,6 +369,7 @@ class Session:
         if self._core.ended:
             core.resume(self._core)
         self._core = core
+        self._go_along = core.outbox.go_along
         self._line.changed = self._changed
         self._changed()
 

@@ -34,8 +34,8 @@ class Unsent(SessionError):
     """A session was closed before the daemon had taken all its multicasts."""
 
 
-def disconnected(reason: str) -> Disconnected:
+def disconnected(reason: str, detail: str = "") -> Disconnected:
     known = CODES.get(reason)
-    if known is None:
-        return Disconnected(reason, f"the session has ended: {reason}", "connect again")
-    return Disconnected(reason, f"the session has ended: {known.summary}", known.remedy)
+    summary, remedy = (reason, "connect again") if known is None else (known.summary, known.remedy)
+    what = f"the session has ended: {summary}"
+    return Disconnected(reason, f"{what} ({detail})" if detail else what, remedy)

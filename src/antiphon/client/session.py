@@ -274,10 +274,7 @@ class ClientSession:
         if self._records is not None:
             self._records.close(reason, self.numbering.sent + 1)
         if self.welcome is None:
-            error = disconnected(reason)
-            if detail:
-                error.what += f" ({detail})"
-            self.outcomes.append(Outcome((HELLO, ""), None, error))
+            self.outcomes.append(Outcome((HELLO, ""), None, disconnected(reason, detail)))
 
     def _take(self, frame: Frame | MulticastFrame | effects.Message) -> None:
         match frame:

@@ -151,13 +151,14 @@ class Appended(Word):
 
 class Message(Word):
     """Messages of one bundle that are for this session. The body stays as its sender packed
-    it (wire/body.py): taking it apart is the client's work, not the daemon's."""
+    it (wire/body.py): taking it apart is the client's work, not the daemon's. There it is still
+    a part of what was read from the socket."""
 
     origin: SessionId
     first: int
     count: int
     service: Service
-    body: bytes
+    body: bytes | memoryview
     transitional: bool
     chosen: tuple[int, ...] = ()
     """Which of them are for this session; empty: all."""

@@ -87,7 +87,7 @@ class Body:
         destinations: tuple[int, ...],
         count: int,
         lengths: tuple[int, ...],
-        raw: bytes,
+        raw: bytes | memoryview,
         start: int,
         key: int = 0,
     ) -> None:
@@ -108,10 +108,11 @@ class Body:
 
     @property
     def kinds(self) -> tuple[int, ...]:
-        raw, count, at = self._raw, self.count, self._start - 2 * self.count
-        if raw.count(0, at, self._start) == 2 * count:
+        count = self.count
+        packed = bytes(self._raw[self._start - 2 * count : self._start])
+        if packed.count(0) == 2 * count:
             return (0,) * count
-        return Struct(f">{count}h").unpack_from(raw, at)
+        return Struct(f">{count}h").unpack(packed)
 
     @property
     def payload_bytes(self) -> int:
@@ -120,14 +121,15 @@ class Body:
     @property
     def payloads(self) -> tuple[bytes, ...]:
         """All of them, each a copy."""
-        raw, at = self._raw, self._start
+        at = self._start
         if len(self._lengths) < self.count:
-            return _alike(self._lengths[0], self.count).unpack_from(raw, at)
+            return _alike(self._lengths[0], self.count).unpack_from(self._raw, at)
+        raw = bytes(self._raw)
         return tuple([raw[at : (at := at + length)] for length in self._lengths])
 
     def cut(self, first: int, end: int) -> bytes:
         """Lengths, kinds and payloads of the messages from index `first` to before `end`."""
-        raw, count = self._raw, self.count
+        raw, count = bytes(self._raw), self.count
         lengths_at, kinds_at = self._start - 6 * count, self._start - 2 * count
         if first == 0 and end == count:
             return raw[lengths_at:]
@@ -295,7 +297,7 @@ def _parse_head(packed: bytes) -> Head:
     return Head(sender, tuple(table), bool(flags & BIG_ENDIAN), producer)
 
 
-def read_body(body: bytes, count: int) -> Body:
+def read_body(body: bytes | memoryview, count: int) -> Body:
     # Before anything is allocated: each message has six bytes of its own.
     if not 0 < count <= MESSAGES_PER_BUNDLE_MAX or 6 * count > len(body):
         raise DecodeError("bad_field", "body: number of messages")
@@ -303,7 +305,7 @@ def read_body(body: bytes, count: int) -> Body:
         (head_bytes,) = U32.unpack_from(body)
         if head_bytes > HEAD_BYTES_MAX:
             raise DecodeError("bad_field", "table of groups: too long")
-        head = read_head(body[4 : 4 + head_bytes])
+        head = read_head(bytes(body[4 : 4 + head_bytes]))
         at = 4 + head_bytes
         key = 0
         if head.producer:
@@ -315,9 +317,9 @@ def read_body(body: bytes, count: int) -> Body:
             at += 2 * count
             if max(destinations) >= len(head.table):
                 raise DecodeError("bad_field", "body: a destination that the table does not have")
-        first = body[at : at + 4]
-        alike = body[at : at + 4 * count] == first * count
-        lengths: tuple[int, ...] = (U32 if alike else Struct(f">{count}I")).unpack_from(body, at)
+        packed = bytes(body[at : at + 4 * count])
+        alike = packed == packed[:4] * count
+        lengths: tuple[int, ...] = (U32 if alike else Struct(f">{count}I")).unpack_from(packed)
         at += 6 * count
     except error as fault:
         raise DecodeError("malformed", f"body: {fault}") from None

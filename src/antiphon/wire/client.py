@@ -235,6 +235,7 @@ def pack_deliver(message: Message) -> tuple[bytes, bytes]:
     )
     if chosen:
         head += Struct(f">{len(chosen)}H").pack(*chosen)
+    assert isinstance(message.body, bytes), "a daemon has it for itself"
     return LENGTH.pack(len(head) + len(message.body)) + head, message.body
 
 
@@ -271,7 +272,7 @@ def _read_deliver(frame: bytes | memoryview) -> Message:
             raise DecodeError("bad_field", "deliver: a message that the bundle does not have")
     origin = SessionId(DaemonId(daemon), Incarnation(life), session)
     transitional = flag(flags, TRANSITIONAL)
-    body = bytes(frame[at:])
+    body = frame[at:]
     return Message(origin, first, count, Service(service), body, transitional, chosen)
 
 

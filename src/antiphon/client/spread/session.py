@@ -219,10 +219,7 @@ class SpreadSession:
             return
         self.ended = reason
         if self.welcome is None:
-            error = disconnected(reason)
-            if detail:
-                error.what += f" ({detail})"
-            self.outcomes.append(Outcome((HELLO, ""), None, error))
+            self.outcomes.append(Outcome((HELLO, ""), None, disconnected(reason, detail)))
 
     def _greet(self, data: bytes) -> bytes:
         """What stands behind the greeting."""

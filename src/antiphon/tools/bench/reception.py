@@ -7,15 +7,16 @@ only now and then, for it would cost as much as the check.
 import struct
 import time
 from collections.abc import Callable
+from typing import Any
 from zlib import crc32
 
-from antiphon.client.events import Closed, Event, Gap, Message, Refusal, View
+from antiphon.client.events import Closed, Event, Gap, Refusal, View
 from antiphon.client.spread import events as spread
 from antiphon.core.errors import AntiphonError
 from antiphon.core.ranges import RangeSet
 from antiphon.core.service import Service
 from antiphon.core.trace import Cause
-from antiphon.tools.bench.payload import END, HEAD, VARIANTS, fillers
+from antiphon.tools.bench.payload import HEAD, VARIANTS, fillers
 from antiphon.tools.bench.plan import Plan, Received, Window
 
 LOOK_MESSAGES = 64
@@ -23,6 +24,7 @@ LOOK_BYTES = 64 * 1024
 """Between two looks at the clock, whichever is less."""
 
 unpack = HEAD.unpack_from
+HEAD_BYTES = HEAD.size
 WHO = 8
 """Bytes of sender and number in the head."""
 
@@ -32,13 +34,6 @@ NEVER = Window(1 << 63, 1 << 63, 1 << 63)
 
 class BenchFailed(AntiphonError):
     """What was received is not what was sent, or the bench could not be carried out."""
-
-
-class Bare(Event, frozen=True, gc=False):
-    """A message of a system that is not ours."""
-
-    payload: bytes
-    kind: int
 
 
 def check_news(event: Event) -> None:
@@ -56,7 +51,6 @@ class Reception:
 
         self._plan = plan
         self._clock = clock
-        self._size = plan.size
         self._fillers = fillers(plan.size)
         self._next = [1] * plan.senders
         """Number that comes next, by sender; 0 if its messages may come in any order."""
@@ -82,25 +76,22 @@ class Reception:
 
         self._latencies: list[int] = []
 
-    def take(self, event: Event) -> bool:
-        """Whether this was the last."""
-        if (
-            type(event) is not Message
-            and type(event) is not spread.Message
-            and type(event) is not Bare
-        ):
+    def take(self, event: Any) -> bool:
+        """Whether this was the last. What has a payload is a message, whosever it is."""
+        try:
+            payload: bytes = event.payload
+        except AttributeError:
             return self._take_news(event)
-        payload = event.payload
         try:
             sender, number, sent = unpack(payload)
-            expected = self._next[sender]
+            is_next = number == self._next[sender]
         except (struct.error, IndexError):
             raise BenchFailed(f"no sender's payload, of {len(payload)} bytes") from None
-        if not payload.endswith(self._fillers[number % VARIANTS]) or len(payload) != self._size:
+        if payload[HEAD_BYTES:] != self._fillers[number % VARIANTS]:
             raise BenchFailed(f"message {number} of sender {sender} has other bytes than sent")
-        if event.kind == END:
+        if event.kind:
             return self._take_end(sender, number)
-        if number == expected:
+        if is_next:
             self._next[sender] = number + 1
         else:
             self._take_unordered(sender, number)

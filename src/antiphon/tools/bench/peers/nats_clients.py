@@ -13,9 +13,10 @@ from nats.aio.msg import Msg
 
 from antiphon.tools.bench.cue import PATIENCE_S, Cue
 from antiphon.tools.bench.payload import END, MESSAGE, PayloadMaker
+from antiphon.tools.bench.peers.bare import Bare
 from antiphon.tools.bench.peers.credit import Credit
 from antiphon.tools.bench.plan import Plan, Post, Received, Sent
-from antiphon.tools.bench.reception import Bare, BenchFailed, Reception
+from antiphon.tools.bench.reception import BenchFailed, Reception
 
 
 async def run(post: Post, cue: Cue) -> Sent | Received:

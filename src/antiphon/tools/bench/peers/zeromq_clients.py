@@ -10,8 +10,9 @@ import zmq
 
 from antiphon.tools.bench.cue import PATIENCE_S, Cue
 from antiphon.tools.bench.payload import END, MESSAGE, PayloadMaker
+from antiphon.tools.bench.peers.bare import Bare
 from antiphon.tools.bench.plan import Plan, Post, Received, Sent
-from antiphon.tools.bench.reception import Bare, BenchFailed, Reception
+from antiphon.tools.bench.reception import BenchFailed, Reception
 
 
 def run(post: Post, cue: Cue) -> Sent | Received:
