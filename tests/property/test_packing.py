@@ -180,6 +180,18 @@ def test_few_small_bundles_are_under_way_at_a_time() -> None:
         assert sum(queue.sent_pieces > 0 for queue in outbox._queues.values()) <= 4
 
 
+def test_a_visit_takes_so_many_bundles_and_the_next_goes_on() -> None:
+    outbox = Outbox(1400, 4, visit_bundles_max=10)
+    for number in range(1, 26):
+        outbox.push(Bundle(ME, 1, number, 1, Service.AGREED, b"short"), 0)
+    visits = [outbox.fill(40, lambda bundle: True, Sender())[1] for _ in range(3)]
+    assert [[bundle.number for bundle in visit] for visit in visits] == [
+        [*range(1, 11)],
+        [*range(11, 21)],
+        [*range(21, 26)],
+    ]
+
+
 @given(st.integers(2, 6), st.integers(1, 30), st.integers(1, 10), st.integers(0, 3 * PACKET_BYTES))
 def test_sessions_take_turns(sessions: int, each: int, packets_max: int, size: int) -> None:
     """Nobody gets a second piece while another that waits had none."""

@@ -10,6 +10,7 @@ import socket
 import ssl
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from antiphon.core.effects import (
     Closed,
@@ -26,7 +27,7 @@ from antiphon.core.ids import Member, SessionId
 from antiphon.core.machine import SECOND, Instant
 from antiphon.daemon.clock import clock
 from antiphon.daemon.connection import CLOSING, NEW, OPEN, TLS_HANDSHAKE, Connection, Gone
-from antiphon.daemon.dialect import Dialect, Greeting, Say
+from antiphon.daemon.dialect import Dialect, Greeting, Heard, Say
 from antiphon.daemon.listeners import Tokens, peer_of
 from antiphon.daemon.native import Answerer, Native
 from antiphon.daemon.spread.spread import Spread
@@ -39,6 +40,9 @@ LAST_WORDS_US = 5 * SECOND
 
 ANSWERS_BYTES_MAX = 1 << 20
 """What may wait for a client beyond its messages: answers, refusals, views."""
+
+REQUESTS_PER_TURN = 64
+"""Of one client."""
 
 NO_FILES = (errno.EMFILE, errno.ENFILE)
 STRANGERS_MAX = 1024
@@ -69,6 +73,9 @@ class Clients:
         self._by_session: dict[int, Connection] = {}
         self._strangers: dict[int, Connection] = {}
         self._unwritten: dict[int, Connection] = {}
+        self._unheard: dict[Connection, Iterator[Heard]] = {}
+        """Requests that were read and have not had their turn: nothing more is read before."""
+
         self._closing: dict[Connection, Instant] = {}
         """When each of those that end is given up."""
 
@@ -130,12 +137,17 @@ class Clients:
                 self._write(connection)
             if events & (select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR):
                 self._read(connection)
-        except Gone as gone:
-            self._lose(connection, str(gone))
-        except DecodeError as error:
-            self._refuse(connection, error.reason, str(error), "use the client library")
-        except UsageError as error:
-            self._refuse(connection, error.code, error.what, error.remedy)
+        except (Gone, DecodeError, UsageError) as fault:
+            self._give_up(connection, fault)
+
+    def _give_up(self, connection: Connection, fault: Gone | DecodeError | UsageError) -> None:
+        """What is wrong with a client is its own matter."""
+        if isinstance(fault, Gone):
+            self._lose(connection, str(fault))
+        elif isinstance(fault, DecodeError):
+            self._refuse(connection, fault.reason, str(fault), "use the client library")
+        else:
+            self._refuse(connection, fault.code, fault.what, fault.remedy)
 
     def _read(self, connection: Connection) -> None:
         is_plain = connection.state == NEW and not connection.is_private
@@ -143,14 +155,39 @@ class Clients:
             connection.wrap(self.tls)
         if connection.state == TLS_HANDSHAKE and not connection.shake_hands():
             return
+        if connection in self._unheard:
+            return
         data = connection.read()
         if not data or connection.state == CLOSING:
             return
         dialect = connection.dialect
         if dialect is None:
             dialect = connection.dialect = self._dialect(connection, data[0])
+        self._unheard[connection] = dialect.hear(data)
+        self._hear(connection, dialect)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether somebody has asked more than was heard so far."""
+        return bool(self._unheard)
+
+    def go_on(self) -> None:
+        """Hear some more of those who asked much."""
+        for connection in [*self._unheard]:
+            assert connection.dialect is not None, "it has said something"
+            try:
+                self._hear(connection, connection.dialect)
+            except (Gone, DecodeError, UsageError) as fault:
+                self._give_up(connection, fault)
+
+    def _hear(self, connection: Connection, dialect: Dialect) -> None:
+        """As many requests as one client may make in a turn: each costs the daemon the same,
+        and others want theirs."""
         count = 0
-        for heard in dialect.hear(data):
+        if connection.state == CLOSING:
+            del self._unheard[connection]
+            return
+        for heard in islice(self._unheard[connection], REQUESTS_PER_TURN):
             count += 1
             if isinstance(heard, Say):
                 self._put(connection, heard.data)
@@ -160,7 +197,8 @@ class Clients:
                 self._ask(heard)
             if connection.state == CLOSING:
                 break
-        connection.note_requests(count)
+        if count < REQUESTS_PER_TURN or connection.state == CLOSING:
+            self._unheard.pop(connection, None)
 
     def _dialect(self, connection: Connection, first: int) -> Dialect:
         """By the first byte. What begins like nobody's protocol our own refuses."""
@@ -337,6 +375,7 @@ class Clients:
         self._unwritten.pop(file, None)
         self._strangers.pop(file, None)
         self._closing.pop(connection, None)
+        self._unheard.pop(connection, None)
         del self._by_file[file]
         if connection.fileno() == file:
             self._epoll.unregister(file)

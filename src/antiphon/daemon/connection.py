@@ -11,11 +11,6 @@ from antiphon.daemon.listeners import is_beside
 from antiphon.wire.door import LOOPBACK
 
 READ_BYTES = 262_144
-READ_BYTES_SMALL = 8_192
-REQUESTS_MANY = 64
-"""A client that asks many things in few bytes is read in small portions: each request costs
-the daemon the same, and others want their turn."""
-
 PIECES_MAX = 64
 """Handed to the system in one call."""
 
@@ -45,7 +40,6 @@ class Connection:
         "dialect",
         "since",
         "reading",
-        "_read_bytes",
         "_waiting",
         "_waiting_bytes",
         "_marks",
@@ -74,7 +68,6 @@ class Connection:
 
         self.since = now
         self.reading = True
-        self._read_bytes = READ_BYTES
         self._waiting: deque[bytes | memoryview] = deque()
         self._waiting_bytes = 0
         self._marks: deque[tuple[int, int]] = deque()
@@ -145,7 +138,7 @@ class Connection:
         pieces: list[bytes] = []
         while True:
             try:
-                piece = self.socket.recv(self._read_bytes)
+                piece = self.socket.recv(READ_BYTES)
             except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
                 break
             except OSError as error:
@@ -159,9 +152,6 @@ class Connection:
             if not isinstance(self.socket, ssl.SSLSocket) or not self.socket.pending():
                 break
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-
-    def note_requests(self, count: int) -> None:
-        self._read_bytes = READ_BYTES_SMALL if count > REQUESTS_MANY else READ_BYTES
 
     # Out.
 

@@ -135,9 +135,11 @@ class Driver:
         """Wait for something, until `latest` at most, and do what is to be done."""
         now = clock()
         unheard = self.store is not None and self.store.answers
-        until = now if self.pipes.waiting or unheard else min(self.node.deadline(), latest)
+        hurried = self.pipes.waiting or self.clients.waiting or unheard
+        until = now if hurried else min(self.node.deadline(), latest)
         events = self._wait(now, until)
         self._note_stall(until)
+        self.clients.go_on()
         for file, mask in events:
             if file in self._datagram_files:
                 self._receive()

@@ -30,6 +30,7 @@ from antiphon.wire.client import (
     Welcome,
     pack_frame,
 )
+from antiphon.wire.door import local_door
 from tests.real.certificates import Authority
 from tests.real.rawclient import RawClient, Read
 from tests.unit.daemon.lone import Lone
@@ -242,6 +243,36 @@ def test_a_daemon_without_files_turns_one_away_a_turn(tmp_path: Path) -> None:
         assert_serves(lone)
 
 
+def test_a_client_that_asks_much_at_once_does_not_keep_others_waiting(tmp_path: Path) -> None:
+    with Lone(tmp_path) as lone:
+        eager, modest = lone.client("eager"), lone.client("modest")
+        lone.turn(3)
+        heard = lone.driver.node.groups.group_names
+        count = 5 * module.REQUESTS_PER_TURN
+        eager.say(*(JoinFrame(f"g{number}") for number in range(count)))
+        modest.say(STATUS)
+        lone.turn()
+        assert 0 < len(heard()) <= module.REQUESTS_PER_TURN and lone.clients.waiting
+        assert any(isinstance(one, Answer) for one in modest.take())
+        lone.turn(4)
+        assert len(heard()) == count
+        lone.turn()
+        assert not lone.clients.waiting
+
+
+def test_requests_of_a_client_that_was_cut_off_are_not_heard(tmp_path: Path) -> None:
+    with Lone(tmp_path) as lone:
+        client = lone.client()
+        (connection,) = lone.clients
+        count = 3 * module.REQUESTS_PER_TURN
+        client.say(*(JoinFrame(f"g{number}") for number in range(count)))
+        lone.turn()
+        assert lone.clients.waiting
+        lone.clients._cut_off(connection)
+        lone.turn()
+        assert not lone.clients.waiting and not lone.driver.node.groups.group_names()
+
+
 # Flow and the end.
 
 
@@ -326,6 +357,11 @@ def test_plain_clients_of_a_tls_daemon_come_by_the_unix_socket_only(tmp_path: Pa
         plain = lone.stranger()
         plain.begin(HELLO)
         assert_refused(lone.last_words(plain), "not_authenticated")
+        port = lone.cluster.daemons[0].client_port
+        beside = RawClient(local_door("127.0.0.1", port).decode())
+        beside.begin(HELLO)
+        assert_refused(lone.last_words(beside), "not_authenticated")
+        beside.socket.close()
         lone.client("local", unix=True)
         assert len(lone.clients) == 1
 

@@ -9,11 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from antiphon.client.options import parse_address
+from antiphon.client.sockets import open_socket
 from antiphon.core.errors import ConfigError
 from antiphon.daemon.config.addresses import Address
 from antiphon.daemon.config.declaration import Clients, Spread
 from antiphon.daemon.listeners import (
     Tokens,
+    is_beside,
+    listen_beside,
     listen_tcp,
     listen_unix,
     peer_of,
@@ -21,6 +25,8 @@ from antiphon.daemon.listeners import (
     spread_path,
     tls_context,
 )
+from antiphon.tools.cluster import free_ports
+from antiphon.wire.door import local_door
 
 ONE_PORT = (Address("127.0.0.1", 4803), Address("10.0.0.1", 4805))
 
@@ -63,6 +69,34 @@ def test_nobody_says_who_came_by_tcp() -> None:
             accepted, _ = listener.accept()
             with accepted:
                 assert peer_of(accepted) == ""
+
+
+def test_who_names_the_port_comes_in_beside_it_and_is_nobody_either() -> None:
+    port = free_ports(1)[0]
+    door = listen_beside("0.0.0.0", port)
+    assert door is not None
+    with door:
+        door.setblocking(True)
+        with open_socket(parse_address(f"{port}@localhost"), 5.0, None) as client:
+            assert client.family == socket.AF_UNIX
+            accepted, _ = door.accept()
+            with accepted:
+                assert is_beside(accepted) and peer_of(accepted) == ""
+        with pytest.raises(OSError):
+            listen_beside("127.0.0.1", port)
+
+
+def test_only_addresses_of_this_machine_alone_have_a_door() -> None:
+    assert listen_beside("192.0.2.1", 4803) is None
+    assert local_door("127.0.0.2", 4803) != local_door("127.0.0.1", 4803)
+    assert local_door("localhost", 4803) == local_door("0.0.0.0", 4803)
+
+
+def test_without_a_door_a_client_comes_by_tcp() -> None:
+    with listen_tcp("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+        with open_socket(parse_address(f"{port}@localhost"), 5.0, None) as client:
+            assert client.family == socket.AF_INET
 
 
 def test_a_dead_daemons_socket_is_taken_away(tmp_path: Path) -> None:

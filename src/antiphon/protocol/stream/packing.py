@@ -136,10 +136,13 @@ class Way(Protocol):
 class Outbox:
     """Everything this daemon has accepted and not yet stamped."""
 
-    def __init__(self, packet_bytes: int, large_bundles_max: int) -> None:
+    def __init__(
+        self, packet_bytes: int, large_bundles_max: int, visit_bundles_max: int = 256
+    ) -> None:
         self._packet_bytes = packet_bytes
         self._whole_bytes = packet_bytes - PACKET_OVERHEAD - PIECE_OVERHEAD - ORDER_OVERHEAD
         self._large_bundles_max = large_bundles_max
+        self._visit_bundles_max = visit_bundles_max
         self._large_under_way = 0
         self._state: Queue | None = None
         self._queues: dict[int, Queue] = {}
@@ -203,7 +206,7 @@ class Outbox:
     def _fill(self, packets_max: int, way: Way, choose: Callable[[], Queue | None]) -> Filled:
         builder = PacketBuilder(self._packet_bytes - way.crossing_bytes, packets_max)
         finished: list[Bundle] = []
-        while queue := choose():
+        while len(finished) < self._visit_bundles_max and (queue := choose()):
             bundle = queue.bundles[0]
             self._set_mask(queue, way.mask(bundle))
             reliable = bundle.service != Service.UNRELIABLE

@@ -19,6 +19,10 @@ class StreamSettings:
     member_packets_max: int = 40
     """Per rotation for one member (SP-190)."""
 
+    member_bundles_max: int = 256
+    """And bundles of one member: a daemon pays for each of them, however short, and a rotation
+    must not take longer than others are patient."""
+
     accelerated_packets: int = 0
     """So many packets may leave after the token of the same visit; 0 is the plain ring."""
 

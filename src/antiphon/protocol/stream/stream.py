@@ -77,7 +77,9 @@ class Stream:
         self._settings = settings
         self._envelope = envelope
         self._level = level
-        self._outbox = Outbox(settings.packet_bytes, settings.large_bundles_max)
+        self._outbox = Outbox(
+            settings.packet_bytes, settings.large_bundles_max, settings.member_bundles_max
+        )
         self._timers = Timers()
         self.state = State.FROZEN
         self._ring: Ring | None = None

@@ -68,7 +68,9 @@ class Bench:
         self.me = member(me)
         self.configuration = configuration(members)
         self.settings = settings
-        self.outbox = Outbox(settings.packet_bytes, settings.large_bundles_max)
+        self.outbox = Outbox(
+            settings.packet_bytes, settings.large_bundles_max, settings.member_bundles_max
+        )
         envelope = Envelope(CLUSTER, self.me)
         self.ring = Ring(self.me, self.configuration, settings, envelope, self.outbox, level, 0)
         self.ring.settled = True
