@@ -3,6 +3,7 @@
 
 PY := .venv/bin/python
 ANTIPHON := $(PY) -m antiphon
+FAST := PYTHONPATH=build/fast $(PY) -P -m antiphon
 PYTEST := $(PY) -m pytest -n 2 --dist loadgroup
 SEED ?= 7
 
@@ -40,15 +41,18 @@ soak: environment ## everything that takes long, going on where it was stopped
 chaos: environment ## real daemons and clients under faults for three minutes; needs root
 	$(ANTIPHON) chaos --seconds 180
 
-fast: environment ## compile the machines to C, into build/fast: PYTHONPATH=build/fast antiphon ...
+fast: build/fast/.made ## compile the machines to C, into build/fast: PYTHONPATH=build/fast antiphon ...
+
+build/fast/.made: setup.py pyproject.toml $(shell find src -name '*.py' -o -name '*.c') | environment
 	rm -rf build
 	ANTIPHON_COMPILE=1 MYPYPATH=src $(PY) -m pip install --quiet --no-deps --no-build-isolation --target build/fast .
+	touch $@
 
-bench: environment others ## our rates against those of the C systems on this machine; needs root
-	$(ANTIPHON) bench peers
+bench: fast others ## our rates, compiled, against those of the C systems on this machine; needs root
+	$(FAST) bench peers
 
-bench-full: environment others ## the same with every service that orders and several senders; half an hour
-	$(ANTIPHON) bench peers --full
+bench-full: fast others ## the same with every service that orders and several senders; half an hour
+	$(FAST) bench peers --full
 
 bench-check: environment ## this tree against a commit, by turns: make bench-check BASE=HEAD~1
 	$(ANTIPHON) bench check $(BASE)

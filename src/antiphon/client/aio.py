@@ -146,7 +146,7 @@ class Session:
         await self._may_send(len(whole))
         self._core.multicast(groups, whole, service, kind, self_discard, key)
         assert self._line is not None, "a live session has a line"
-        self._line.flush_soon()
+        self._line.flush_now_or_soon()
 
     async def feed(
         self,

@@ -11,6 +11,8 @@ from antiphon.client.carried import Carried
 from antiphon.client.sockets import READ_BYTES, WOULD_BLOCK
 
 READS_PER_TURN = 16
+IDLE_S = 0.001
+"""Whoever has written nothing for so long writes at once: it has no bundle to fill."""
 
 
 class Line:
@@ -34,6 +36,7 @@ class Line:
         self.blocked = False
         """The kernel takes no more for now."""
 
+        self._flushed_at = 0.0
         self.paused = False
         self.open = True
         loop.add_reader(sock, self._on_readable)
@@ -48,6 +51,15 @@ class Line:
 
     # Writing.
 
+    def flush_now_or_soon(self) -> None:
+        """At once on an idle line, else at the end of the turn, with what else is asked in it."""
+        if self.flushing or self.blocked:
+            return
+        if self._loop.time() - self._flushed_at < IDLE_S:
+            self.flush_soon()
+        elif self.flush():
+            self.changed()
+
     def flush_soon(self) -> None:
         if not self.flushing and not self.blocked:
             self.flushing = True
@@ -61,6 +73,7 @@ class Line:
     def flush(self) -> bool:
         """Write what can be written; True if anything was or the connection failed."""
         moved = False
+        self._flushed_at = self._loop.time()
         while self.open and not self.blocked:
             if not self._unsent:
                 self._unsent = memoryview(self._core.data_to_send())

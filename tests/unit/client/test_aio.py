@@ -68,7 +68,9 @@ def test_a_unix_socket_serves_as_well(tmp_path: Path) -> None:
         run(main())
 
 
-def test_multicasts_of_one_turn_travel_as_one_bundle() -> None:
+def test_multicasts_of_one_turn_travel_as_one_bundle_after_the_first() -> None:
+    """On an idle line the first goes at once, for nobody knows whether more will come."""
+
     async def main() -> None:
         async with await antiphon.connect(fake.address, name="a") as session:
             await session.join("g")
@@ -76,7 +78,7 @@ def test_multicasts_of_one_turn_travel_as_one_bundle() -> None:
                 await session.multicast("g", b"%d" % number)
             payloads = [(await message(session)).payload for _ in range(100)]
             assert payloads == [b"%d" % number for number in range(100)]
-            assert [bundle.count for bundle in fake.bundles("a")] == [100]
+            assert [bundle.count for bundle in fake.bundles("a")] in ([100], [1, 99])
 
     with FakeDaemon() as fake:
         run(main())

@@ -16,7 +16,7 @@ import msgspec
 from antiphon.core.service import Service
 from antiphon.tools.bench.peers.systems import COROSYNC, Systems
 from antiphon.tools.bench.plan import Plan
-from antiphon.tools.bench.target import own_daemons
+from antiphon.tools.bench.target import is_compiled, own_daemons
 from antiphon.tools.bench.traffic import Say, run_traffic, silent
 
 
@@ -115,6 +115,9 @@ class Comparison(msgspec.Struct, frozen=True):
     load_average: float
     """The highest before a run."""
 
+    compiled: bool
+    """Whether daemons and clients were."""
+
 
 def run_peers(rows: Sequence[Row], runs: int, seconds: float, say: Say) -> Comparison:
     ours: dict[Row, list[dict[str, float]]] = {}
@@ -133,6 +136,7 @@ def run_peers(rows: Sequence[Row], runs: int, seconds: float, say: Say) -> Compa
         {name: {size: round(rate) for size, rate in by.items()} for name, by in theirs.items()},
         systems.without,
         round(load, 2),
+        is_compiled(),
     )
 
 
