@@ -19,6 +19,9 @@ BUSY = {
 }
 """What else has a part in every bundle, by room."""
 
+INHERITED = {"errors.py"}
+"""Whose classes have heirs elsewhere: what is compiled knows its own only."""
+
 READ_BY_MSGSPEC = ("import msgspec", "(NamedTuple)")
 
 
@@ -27,7 +30,7 @@ def machines() -> list[str]:
     for path in sorted(path for room in COMPILED for path in (PACKAGE / room).rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         told = READ_BY_MSGSPEC if "protocol" not in path.parts else READ_BY_MSGSPEC[:1]
-        if not any(sign in text for sign in told):
+        if path.name not in INHERITED and not any(sign in text for sign in told):
             found.append(str(path))
     for room, names in BUSY.items():
         found += [str(PACKAGE / room / f"{name}.py") for name in names.split()]

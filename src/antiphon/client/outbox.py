@@ -8,6 +8,7 @@ connection sends at once, and a busy one fills bundles.
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from antiphon.client.numbering import Change
 from antiphon.core.errors import UsageError
@@ -101,10 +102,10 @@ class Outbox:
         return size > 0 and (filled > self.bundle_bytes or filled > LOOK_BYTES)
 
     def go_along(
-        self, groups: Groups, payload: Payload, service: Service, kind: int, self_discard: bool
+        self, groups: Any, payload: Any, service: Any, kind: Any, self_discard: Any
     ) -> bool:
         """Put a message beside others like it, if there is room: the way of most of them. If not,
-        `multicast` finds a place for it."""
+        `multicast` finds a place for it, or what is wrong with it: callers may bring anything."""
         try:
             place = self._places.get(groups)  # a list raises
         except TypeError:
@@ -127,12 +128,12 @@ class Outbox:
 
     def multicast(
         self,
-        groups: Groups,
+        groups: Any,
         payload: bytes,
         service: Service,
-        kind: int,
+        kind: Any,
         self_discard: bool,
-        key: Key | None = None,
+        key: Any = None,
     ) -> None:
         destination = self._destinations.get(groups) if type(groups) is not list else None
         if destination is None:
@@ -179,7 +180,7 @@ class Outbox:
         """Of all messages so far."""
         self._kinds += [self._kind] * (len(self._payloads) - len(self._kinds))
 
-    def _open_keyed(self, key: Key, destination: Destination, service: Service) -> None:
+    def _open_keyed(self, key: Any, destination: Destination, service: Service) -> None:
         """Keyed messages go together if they are of one producer, to one group, with numbers in
         a row."""
         producer, number = key
@@ -245,8 +246,8 @@ class Outbox:
         self._payloads = []
         self._granted = self._room = 0
 
-    def _learn(self, groups: Groups) -> Destination:
-        destination = (groups,) if isinstance(groups, str) else tuple(groups)
+    def _learn(self, groups: Any) -> Destination:
+        destination: tuple[Any, ...] = (groups,) if isinstance(groups, str) else tuple(groups)
         if not 0 < len(destination) <= GROUPS_PER_MESSAGE_MAX:
             raise UsageError(
                 "bad_group",
@@ -263,7 +264,7 @@ class Outbox:
         return destination
 
 
-def _key_fault(producer: str, number: int, destination: Destination, service: Service) -> str:
+def _key_fault(producer: Any, number: Any, destination: Destination, service: Service) -> str:
     if not isinstance(producer, str) or not producer.isprintable() or not producer:
         return f"{producer!r} is no producer's name"
     if len(producer.encode("utf-8", "replace")) > PRODUCER_BYTES_MAX:

@@ -23,8 +23,7 @@ from antiphon.client.events import (
 )
 from antiphon.client.inbox import LastMessages, messages, open_bundle
 from antiphon.client.numbering import JOIN, LEAVE, Change, Numbering
-from antiphon.client.outbox import Groups, Outbox, Payload, Request, join_payload
-from antiphon.client.outbox import Key as SendKey
+from antiphon.client.outbox import Outbox, Request, join_payload
 from antiphon.client.outcomes import HELLO, QUERY, Key, Outcome
 from antiphon.client.records import ClientRecords, Sink
 from antiphon.client.waiting import Waiting
@@ -158,13 +157,14 @@ class ClientSession:
 
     def multicast(
         self,
-        groups: Groups,
-        payload: Payload,
-        service: Service = Service.AGREED,
-        kind: int = 0,
-        self_discard: bool = False,
-        key: SendKey | None = None,
+        groups: Any,
+        payload: Any,
+        service: Any = Service.AGREED,
+        kind: Any = 0,
+        self_discard: Any = False,
+        key: Any = None,
     ) -> None:
+        """Whatever a caller brings: what cannot be is told."""
         if self.ended or self._leaving:
             raise disconnected(self.ended or "client")
         whole = payload if type(payload) is bytes else join_payload(payload)

@@ -112,7 +112,7 @@ class Datagrams:
 
     def reach(self, daemons: frozenset[DaemonId]) -> None:
         """Whom multicast reaches; a drill that silences somebody needs unicast."""
-        self._reached = frozenset() if self._silenced else daemons & self._waiting.keys()
+        self._reached = frozenset() if self._silenced else daemons.intersection(self._waiting)
 
     def flush(self) -> None:
         if self._for_all:
