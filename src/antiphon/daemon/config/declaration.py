@@ -195,6 +195,10 @@ class Limits:
     queue_bytes_high: int = key(SIZE, SESSIONS.queue_bytes_high)
     """A client with so much waiting to be sent is asked to pause."""
 
+    queue_bundle_bytes: int = key(SIZE, SESSIONS.queue_bundle_bytes, restart=True)
+    """What a bundle that waits counts at least: daemons pay by the bundle, and a client that is
+    asked to pause soon fills longer ones."""
+
     queue_bytes: int = key(SIZE, SESSIONS.queue_bytes_max)
     """One that submits on regardless is refused from here."""
 

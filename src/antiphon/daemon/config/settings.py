@@ -27,6 +27,7 @@ LIMITS = {
     "backlog_bytes": "backlog_bytes_max",
     "queue_bytes_low": "queue_bytes_low",
     "queue_bytes_high": "queue_bytes_high",
+    "queue_bundle_bytes": "queue_bundle_bytes",
     "queue_bytes": "queue_bytes_max",
 }
 """A key of [limits] and the setting it is."""

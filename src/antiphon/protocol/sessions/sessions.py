@@ -78,6 +78,9 @@ class Sessions:
     ) -> None:
         self._me = me
         self._settings = settings
+        self._queued_least = settings.queue_bundle_bytes
+        """Not reloaded: what was counted in is counted out."""
+
         self._profiles = profiles
         self._level = level
         self._sessions: dict[int, Session] = {}
@@ -259,7 +262,7 @@ class Sessions:
 
     def _queue(self, session: Session, number: int, size: int) -> list[Word]:
         """So much more waits for the token; too much, and the session is asked to pause."""
-        session.queued += size
+        session.queued += max(size, self._queued_least)
         if session.paused or session.queued <= self._settings.queue_bytes_high:
             return []
         session.paused = True
@@ -322,7 +325,7 @@ class Sessions:
         session = self._sessions.get(number)
         if session is None:
             return []
-        session.queued -= size
+        session.queued -= max(size, self._queued_least)
         if session.paused and session.queued < self._settings.queue_bytes_low:
             session.paused = False
             return [Notify(number, Flow(True))]

@@ -18,6 +18,10 @@ class SessionSettings:
     queue_bytes_low: int = 2 * 1024 * 1024
     """Below this it may go on."""
 
+    queue_bundle_bytes: int = 4096
+    """What a bundle that waits counts at least: daemons pay by the bundle, and a client that is
+    asked to pause soon fills longer ones."""
+
     queue_bytes_max: int = 64 * 1024 * 1024
     """One that submits on regardless is refused from here."""
 

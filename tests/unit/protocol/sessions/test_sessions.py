@@ -1,5 +1,7 @@
 """Clients of a daemon: what they may ask, what is refused and why, who is cut off."""
 
+from dataclasses import replace
+
 import pytest
 
 from antiphon.core.effects import (
@@ -34,7 +36,12 @@ from antiphon.wire.ring import MESSAGE_BYTES_MAX
 
 ME = Member(DaemonId(1), Incarnation(5))
 SMALL = SessionSettings(
-    queue_bytes_low=100, queue_bytes_high=200, queue_bytes_max=400, backlog_max=8, sessions_max=3
+    queue_bundle_bytes=1,
+    queue_bytes_low=100,
+    queue_bytes_high=200,
+    queue_bytes_max=400,
+    backlog_max=8,
+    sessions_max=3,
 )
 
 
@@ -227,6 +234,15 @@ def test_a_session_with_much_waiting_is_asked_to_pause_and_later_to_go_on() -> N
     assert flows == [[], [], [Flow(False)], []]
     flows = [told(desk.tell(Taken(1, size)), Flow) for _ in range(4)]
     assert flows == [[], [], [Flow(True)], []]
+
+
+def test_short_bundles_count_as_longer_ones_in_and_out() -> None:
+    desk = Desk(replace(SMALL, queue_bundle_bytes=90))
+    flows = [told(desk.send(b"x"), Flow) for _ in range(3)]
+    assert flows == [[], [], [Flow(False)]]
+    desk.sessions.reload(SMALL)
+    flows = [told(desk.tell(Taken(1, len(body(b"x")))), Flow) for _ in range(3)]
+    assert flows == [[], [Flow(True)], []]
 
 
 def test_a_session_that_goes_on_regardless_is_refused() -> None:
