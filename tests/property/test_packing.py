@@ -57,7 +57,7 @@ class Sender:
     crossing_bytes = 0
 
     def __init__(self, large_bundles_max: int = 4) -> None:
-        self.outbox = Outbox(PACKET_BYTES, large_bundles_max)
+        self.outbox = Outbox(PACKET_BYTES, large_bundles_max, 256)
         self.stamped: list[Bundle] = []
         self.finished: list[Bundle] = []
         self.packets: list[Packet] = []
@@ -170,7 +170,7 @@ def test_few_large_bundles_are_under_way_at_a_time(
 
 def test_few_small_bundles_are_under_way_at_a_time() -> None:
     """P4: as above, where bundles are cut only because a packet was nearly full."""
-    outbox = Outbox(1400, 4)
+    outbox = Outbox(1400, 4, 256)
     for session in range(1, 101):
         for number in (1, 2):
             outbox.push(Bundle(ME, session, number, 1, Service.AGREED, bytes(1000)), 0)

@@ -296,8 +296,7 @@ class Session:
             core, line = self._core, self._line
             if core.ended or line is None:
                 await self._room()
-                continue
-            if not line.blocked and core.outbox.is_ready(payload_bytes) and core.wants_to_send:
+            elif not line.blocked and core.outbox.is_ready(payload_bytes) and core.wants_to_send:
                 line.flush()
                 line.read()  # the daemon may have closed the flow
                 self._changed()

@@ -287,12 +287,12 @@ def destination_fault(name: object) -> str:
     return ""
 
 
-def join_payload(payload: Payload) -> bytes:
+def join_payload(payload: Any) -> bytes:
     """One message of whatever buffers the caller has."""
     try:
         if isinstance(payload, list | tuple):
             return b"".join(payload)
-        return bytes(memoryview(payload))  # type: ignore[arg-type]  # else it raises
+        return bytes(memoryview(payload))
     except TypeError:
         raise UsageError(
             "bad_payload",

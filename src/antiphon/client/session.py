@@ -164,7 +164,10 @@ class ClientSession:
         self_discard: Any = False,
         key: Any = None,
     ) -> None:
-        """Whatever a caller brings: what cannot be is told."""
+        """Whatever a caller brings: what cannot be is told. Nothing goes along with a bundle of a
+        session that has ended."""
+        if key is None and self.outbox.go_along(groups, payload, service, kind, self_discard):
+            return
         if self.ended or self._leaving:
             raise disconnected(self.ended or "client")
         whole = payload if type(payload) is bytes else join_payload(payload)

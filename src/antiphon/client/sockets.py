@@ -5,6 +5,7 @@ import socket
 import ssl
 import time
 from collections.abc import Sequence
+from typing import Any
 
 from antiphon.client.errors import Unreachable
 from antiphon.client.options import Address
@@ -91,11 +92,12 @@ def open_nearest(
 
 def begin_connect(address: Address) -> socket.socket | None:
     """A connection under way, or None if it failed at once."""
-    family, where = socket.AF_UNIX, address.path
+    family = socket.AF_UNIX
+    where: str | tuple[Any, ...] = address.path
     try:
         if not address.path:
             found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-            family, _, _, _, where = found[0]  # type: ignore[assignment]  # a path or a pair
+            family, _, _, _, where = found[0]
         begun = socket.socket(family, socket.SOCK_STREAM)
     except OSError:
         return None

@@ -26,9 +26,13 @@ def listen_tcp(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    return _listening(made, (host, port))
+
+
+def _listening(made: socket.socket, address: tuple[str, int] | bytes) -> socket.socket:
     made.setblocking(False)
     try:
-        made.bind((host, port))
+        made.bind(address)
         made.listen(BACKLOG)
     except OSError:
         made.close()
@@ -42,15 +46,7 @@ def listen_beside(host: str, port: int) -> socket.socket | None:
     name = local_door(host, port)
     if not name:
         return None
-    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    made.setblocking(False)
-    try:
-        made.bind(name)
-        made.listen(BACKLOG)
-    except OSError:
-        made.close()
-        raise
-    return made
+    return _listening(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), name)
 
 
 def is_beside(accepted: socket.socket) -> bool:

@@ -31,6 +31,17 @@ def test_the_machines_are_compiled(told: dict[str, list[str]]) -> None:
     assert {f"src/antiphon/{name}" for name in wanted} <= set(told["machines"])
 
 
+def test_so_is_what_else_every_bundle_passes(told: dict[str, list[str]]) -> None:
+    wanted = ["client/outbox.py", "client/session.py", "daemon/driver.py", "daemon/datagrams.py"]
+    assert {f"src/antiphon/{name}" for name in wanted} <= set(told["machines"])
+    assert all((ROOT / name).exists() for name in told["machines"])
+
+
+def test_errors_are_not_for_they_have_heirs(told: dict[str, list[str]]) -> None:
+    """What is compiled would not take a ConfigFindings for a ConfigError."""
+    assert "src/antiphon/core/errors.py" not in told["machines"]
+
+
 def test_what_msgspec_reads_is_not(told: dict[str, list[str]]) -> None:
     read = ["core/ids.py", "core/offsets.py", "wire/client.py", "wire/control.py"]
     assert not {f"src/antiphon/{name}" for name in read} & set(told["machines"])

@@ -136,9 +136,7 @@ class Way(Protocol):
 class Outbox:
     """Everything this daemon has accepted and not yet stamped."""
 
-    def __init__(
-        self, packet_bytes: int, large_bundles_max: int, visit_bundles_max: int = 256
-    ) -> None:
+    def __init__(self, packet_bytes: int, large_bundles_max: int, visit_bundles_max: int) -> None:
         self._packet_bytes = packet_bytes
         self._whole_bytes = packet_bytes - PACKET_OVERHEAD - PIECE_OVERHEAD - ORDER_OVERHEAD
         self._large_bundles_max = large_bundles_max

@@ -13,7 +13,6 @@ import msgspec
 
 from antiphon.client.session import ClientSession
 from antiphon.core.ids import DaemonId, Incarnation, Member, SessionId
-from antiphon.core.service import Service
 from antiphon.daemon.secure.keys import Key, KeyRing
 from antiphon.daemon.secure.outcome import Opened, Reply
 from antiphon.daemon.secure.seal import Seal
@@ -86,8 +85,7 @@ def _pack(size: int) -> Work:
     def work() -> int:
         count = 0
         while session.writable:
-            if not session.outbox.go_along("group", payload, Service.AGREED, 0, False):
-                session.multicast("group", payload)
+            session.multicast("group", payload)
             count += 1
         while session.data_to_send():
             pass

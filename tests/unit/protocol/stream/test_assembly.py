@@ -162,7 +162,7 @@ def test_group_state_is_numbered_when_it_leaves_and_replaced_when_it_does_not() 
 
 
 def test_what_waits_is_told_apart_by_what_may_leave() -> None:
-    outbox = Outbox(400, 4)
+    outbox = Outbox(400, 4, 256)
     assert not outbox.waiting(settled=True)
     outbox.push(bundle(1, 1), 0)
     assert outbox.waiting(settled=True) and not outbox.waiting(settled=False)
