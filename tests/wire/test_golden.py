@@ -4,8 +4,7 @@ import typing
 
 import pytest
 
-from antiphon.wire.changes import GroupChange
-from antiphon.wire.control import TAGS
+from antiphon.wire.control import TAGS, GroupChange
 from antiphon.wire.packet import WIRE_VERSION, Tag
 from tests.wire.messages import EXAMPLES, GOLDEN, Example
 

@@ -1,7 +1,7 @@
 """How the daemon numbers what a session asks (protocol/groups), followed from outside.
 
 Unreliable messages have a sequence of their own. In the other, each join and leave takes one
-number, and so does what is defined. What the daemon refuses takes none: it is taken back here.
+number. What the daemon refuses takes none: a refused join or leave is taken back here.
 """
 
 from typing import NamedTuple
@@ -11,17 +11,15 @@ from antiphon.core.service import Service
 
 JOIN = "join"
 LEAVE = "leave"
-DEFINE = "define"
 
 
 class Change(NamedTuple):
-    """Something that is under way and takes a number of its own."""
+    """A join or leave that is under way."""
 
     what: str
-    """JOIN, LEAVE or DEFINE."""
+    """JOIN or LEAVE."""
 
     group: GroupName
-    """Empty if it is about none."""
 
 
 class Numbering:

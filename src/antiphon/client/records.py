@@ -12,13 +12,16 @@ from zlib import crc32
 
 from antiphon.client.events import View
 from antiphon.client.inbox import Joined
-from antiphon.client.numbering import DEFINE, JOIN, Change
+from antiphon.client.numbering import JOIN, Change
 from antiphon.client.outbox import Request
 from antiphon.core import effects
 from antiphon.core.ids import GroupName, SessionId, ViewId
 from antiphon.core.service import Service
 from antiphon.core.trace import Kind, Record
-from antiphon.wire.body import Body, Table, read_body
+from antiphon.wire.body import Body, read_body
+from antiphon.wire.client import LENGTH, MULTICAST_HEAD
+
+BODY_AT = LENGTH.size + MULTICAST_HEAD.size
 
 
 class Sink(Protocol):
@@ -67,15 +70,13 @@ class ClientRecords:
 
     def ask(self, change: Change, number: int) -> None:
         self._under_way.add(change)
-        if change.what != DEFINE:
-            row = self._row(Kind.JOIN if change.what == JOIN else Kind.LEAVE)
-            row.groups = (change.group,)
-            self._waiting.append(Waiting(row, change))
+        row = self._row(Kind.JOIN if change.what == JOIN else Kind.LEAVE)
+        row.groups = (change.group,)
+        self._waiting.append(Waiting(row, change))
         self._waiting.append(Waiting(self._change(number), change))
 
-    def submit(self, request: Request, first: int, table: Table) -> None:
-        """`table` is what the session has defined."""
-        body = read_body(request.body, request.count, table)
+    def submit(self, request: Request, first: int) -> None:
+        body = read_body(request.frame[BODY_AT:], request.count)
         rows = self._messages(Kind.SUBMIT, self._me, first, request.service, body)
         for row in rows:
             row.detail = "discard" if request.self_discard else ""

@@ -21,7 +21,6 @@ from antiphon.core.effects import (
     Broadcast,
     ChangeMade,
     Connect,
-    Define,
     Delivered,
     Disconnect,
     Drained,
@@ -174,8 +173,7 @@ class Node:
             **dict.fromkeys((Delivered, Stamped, Transitional, Installed), self.groups),
             **dict.fromkeys((Keep, Appended), self.retain),
             **dict.fromkeys((Tell, Taken), self.sessions),
-            **dict.fromkeys((Connect, Disconnect, Join, Leave, Define), self.sessions),
-            **dict.fromkeys((Multicast, Drained), self.sessions),
+            **dict.fromkeys((Connect, Disconnect, Join, Leave, Multicast, Drained), self.sessions),
         }
 
     def deadline(self) -> Instant:

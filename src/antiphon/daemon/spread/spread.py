@@ -7,7 +7,6 @@ from ipaddress import ip_network
 
 from antiphon.core.effects import (
     Closed,
-    Defined,
     Disconnect,
     Flow,
     Join,
@@ -209,7 +208,7 @@ class SpreadDialect:
                 return pack_self_leave(group) if self._membership else b""
             case Refused(code, what, remedy):
                 return self._tell_refused(code, what, remedy)
-            case Joined() | Defined() | Flow() | Closed():
+            case Joined() | Flow() | Closed():
                 return b""  # it stops being read, or its stream ends
 
     def _tell_view(self, view: View) -> bytes:

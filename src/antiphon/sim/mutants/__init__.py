@@ -13,7 +13,6 @@ from antiphon.sim.mutants import (
     representatives,
     ring,
     routing,
-    tables,
 )
 from antiphon.sim.mutants.planting import Mutant
 
@@ -21,7 +20,7 @@ __all__ = ["MUTANTS", "Mutant"]
 
 _ROOMS = (
     *(membership, recovery, ordering, ring, flow, groups),
-    *(representatives, pruning, routing, hop, abroad, kept, tables),
+    *(representatives, pruning, routing, hop, abroad, kept),
 )
 
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for room in _ROOMS for mutant in room.MUTANTS}
