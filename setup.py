@@ -14,7 +14,7 @@ from setuptools import setup
 PACKAGE = Path("src/antiphon")
 COMPILED = ("core", "protocol", "wire")
 BUSY = {
-    "client": "inbox line numbering outbox session waiting",
+    "client": "destinations inbox line numbering outbox session waiting",
     "daemon": "clients clock connection datagrams driver native secure/plain secure/seal",
 }
 """What else has a part in every bundle, by room."""

@@ -56,7 +56,7 @@ class RawClient:
         self.socket.sendall(MAGIC + pack_frame(hello))
 
     def open(self, name: str, token: str = "") -> Welcome:
-        self.begin(Hello(1, 1, name, 0, True, token))
+        self.begin(Hello(2, 3, name, 0, True, token))
         welcome = self.read()
         assert isinstance(welcome, Welcome), welcome
         return welcome

@@ -13,21 +13,30 @@ from antiphon.core.effects import StreamHoldings
 from antiphon.core.ids import ConfigId, DaemonId, Incarnation, Member, ViewId
 from antiphon.core.offsets import Branch
 from antiphon.core.service import Service
-from antiphon.wire.body import pack_body, read_body
+from antiphon.wire.body import pack_body, read_body, referring_parts
+from antiphon.wire.changes import (
+    DefineTable,
+    EndSession,
+    GroupChange,
+    GroupStanding,
+    GroupState,
+    Intent,
+    JoinGroup,
+    LeaveGroup,
+    SessionState,
+    TableState,
+    pack_group_change,
+    pack_intent,
+    read_group_change,
+    read_intent,
+)
 from antiphon.wire.control import (
     Chunk,
     Commit,
     Digest,
-    EndSession,
     Greeting,
-    GroupChange,
-    GroupStanding,
-    GroupState,
     Hello,
     Hurry,
-    Intent,
-    JoinGroup,
-    LeaveGroup,
     Leaving,
     MemberState,
     PacketMessage,
@@ -37,7 +46,6 @@ from antiphon.wire.control import (
     RecoveryData,
     RecoveryRequest,
     Relayed,
-    SessionState,
     SiteNews,
     SiteReady,
     SiteReport,
@@ -46,11 +54,7 @@ from antiphon.wire.control import (
     State,
     Times,
     pack_control,
-    pack_group_change,
-    pack_intent,
     read_control,
-    read_group_change,
-    read_intent,
 )
 from antiphon.wire.crossing import (
     Parcel,
@@ -183,9 +187,12 @@ def encode_body(told: tuple[Any, ...]) -> bytes:
     return pack_body(*told)
 
 
+TABLE = (("alpha",), ("alpha", "βeta"), ("gamma",))
+
+
 def body_decoder(count: int) -> Callable[[bytes], tuple[Any, ...]]:
     def decode(raw: bytes) -> tuple[Any, ...]:
-        body = read_body(raw, count)
+        body = read_body(raw, count, TABLE)
         told = (body.table, body.destinations, body.kinds, body.payloads, body.sender)
         if body.producer:
             return (*told, body.big_endian, body.producer, body.key)
@@ -288,6 +295,7 @@ GROUP_STATE = GroupState(
             (("query 7", 0x100000005), ("anna", 0)),
         ),
     ),
+    (TableState(ME.daemon, 1, TABLE),),
 )
 
 WHOLE = Piece(LAST, Service.AGREED, 1, 10, 2, 0, b"whole", 9, 12, 8, 7, 6, 5)
@@ -339,6 +347,7 @@ EXAMPLES = (
     change("leave_group", LeaveGroup(70_000, "βeta")),
     change("end_session", EndSession(300)),
     change("group_state", GROUP_STATE),
+    change("define_table", DefineTable(70_000, (("alpha",), ("alpha", "#anna#3")))),
     ring("ring_whole", 501, WHOLE),
     ring("ring_cut", 502, CUT),
     ring("ring_last", 503, END),
@@ -366,6 +375,12 @@ EXAMPLES = (
         (-32768, 0, 32767),
         (b"one", b"", b"two"),
         "ben",
+    ),
+    Example(
+        "body_referring",
+        (TABLE, (2, 0, 2), (0, -1, 0), (b"one", b"", b"two"), "ben"),
+        lambda told: b"".join(referring_parts(*told[1:])),
+        body_decoder(3),
     ),
     link("link_objects", False, None, (), LINK_OBJECTS),
     link("link_first_ack", True, FIRST_ACK, (), []),

@@ -4,7 +4,8 @@ import typing
 
 import pytest
 
-from antiphon.wire.control import TAGS, GroupChange
+from antiphon.wire.changes import GroupChange
+from antiphon.wire.control import TAGS
 from antiphon.wire.packet import WIRE_VERSION, Tag
 from tests.wire.messages import EXAMPLES, GOLDEN, Example
 

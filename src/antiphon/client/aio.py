@@ -15,13 +15,14 @@ from types import TracebackType
 from typing import Any
 
 from antiphon.client.buffers import Writable, fill
+from antiphon.client.destinations import Groups
 from antiphon.client.errors import Unsent, disconnected
 from antiphon.client.events import Event, View
 from antiphon.client.greeting import Found, greet_again, greet_any
 from antiphon.client.line import Line
 from antiphon.client.log import Log
 from antiphon.client.options import ORDER, TIMEOUT_S, Options, check_options, check_profile
-from antiphon.client.outbox import LOOK_BYTES, Groups, Payload, join_payload
+from antiphon.client.outbox import LOOK_BYTES, Payload, join_payload
 from antiphon.client.outbox import Key as SendKey
 from antiphon.client.outcomes import QUERY, Key, unread
 from antiphon.client.records import Sink

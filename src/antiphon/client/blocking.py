@@ -14,12 +14,13 @@ from typing import Any
 
 from antiphon.client.buffers import Writable, fill
 from antiphon.client.calling import Search, greet_any
+from antiphon.client.destinations import Groups
 from antiphon.client.errors import SessionError, Unsent, disconnected
 from antiphon.client.events import Event, View
 from antiphon.client.log import BlockingLog
 from antiphon.client.options import ORDER, TIMEOUT_S, Options, check_options, check_profile
-from antiphon.client.outbox import Groups, Payload
 from antiphon.client.outbox import Key as SendKey
+from antiphon.client.outbox import Payload
 from antiphon.client.outcomes import QUERY, Key, Outcome
 from antiphon.client.pipe import FOREVER, Pipe
 from antiphon.client.records import Sink

@@ -4,7 +4,8 @@ All are frozen and compare by value. Messages are made by the hundred thousand, 
 what a bundle has in common by reference and make the rest when asked.
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -40,26 +41,91 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     """Base of everything that `receive` returns. Never part of a cycle."""
 
 
-class Message(Event, frozen=True, gc=False):
+class Together(msgspec.Struct, frozen=True, gc=False):
+    """What messages of one bundle have in common, and what is seldom asked of each."""
+
+    first: int
+    table: tuple[tuple[GroupName, ...], ...]
+    places: bytes
+    """In the table, two bytes for each message; empty if the table has one only."""
+
+    views: Mapping[GroupName, ViewId | None]
+    """Of the groups that this session was in."""
+
+    transitional: bool
+
+    def groups_of(self, number: int) -> tuple[GroupName, ...]:
+        if not self.places:
+            return self.table[0]
+        at = 2 * (number - self.first)
+        return self.table[self.places[at] << 8 | self.places[at + 1]]
+
+
+class Message(Event, frozen=True, gc=False, eq=False):
     origin: SessionId
     number: int
     sender: GroupName
     """The sender's private group: multicast to it to answer."""
-
-    groups: tuple[GroupName, ...]
-    """All that it was sent to, also those that this session is not in."""
 
     payload: bytes
     service: Service
     kind: int
     """A number from the sender, -32768 to 32767, for the application's own use."""
 
-    view: ViewId | None
-    """In force here when it came: of the first of its groups that this session is in. None for
-    a message to the private group, and in a session without views."""
+    together: Together
 
-    transitional: bool
-    """Only those who come along to the next view are known to receive it."""
+    @classmethod
+    def alone(
+        cls,
+        origin: SessionId,
+        number: int,
+        sender: GroupName,
+        groups: tuple[GroupName, ...],
+        payload: bytes,
+        service: Service = Service.AGREED,
+        kind: int = 0,
+        view: ViewId | None = None,
+        transitional: bool = False,
+    ) -> "Message":
+        """One that came in no bundle: for whoever tests what is done with messages."""
+        together = Together(number, (groups,), b"", dict.fromkeys(groups, view), transitional)
+        return cls(origin, number, sender, payload, service, kind, together)
+
+    @property
+    def groups(self) -> tuple[GroupName, ...]:
+        """All that it was sent to, also those that this session is not in."""
+        return self.together.groups_of(self.number)
+
+    @property
+    def view(self) -> ViewId | None:
+        """In force here when it came: of the first of its groups that this session is in. None for
+        a message to the private group, and in a session without views."""
+        views = self.together.views
+        return next((views[name] for name in self.groups if name in views), None)
+
+    @property
+    def transitional(self) -> bool:
+        """Only those who come along to the next view are known to receive it."""
+        return self.together.transitional
+
+    def _value(self) -> tuple[Any, ...]:
+        what = (self.sender, self.groups, self.payload, self.kind, self.view, self.transitional)
+        return (self.id, self.service, *what)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Message) and self._value() == other._value()
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def __rich_repr__(self) -> Any:
+        for name in ("origin", "number", "sender", "groups", "payload", "service", "kind", "view"):
+            yield name, getattr(self, name)
+        yield "transitional", self.transitional
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
+        return f"Message({told})"
 
     @property
     def id(self) -> MessageId:

@@ -7,84 +7,139 @@ once, and the objects are made by one call into C.
 from collections.abc import Mapping, Sequence
 from itertools import repeat
 from operator import itemgetter
+from typing import NamedTuple
 
-from antiphon.client.events import Message, MessageId, View
+from antiphon.client.events import Message, MessageId, Together, View
 from antiphon.core import effects
 from antiphon.core.ids import GroupName, SessionId, ViewId, private_group
 from antiphon.core.service import Service
-from antiphon.wire.body import Body, Destination, read_body
+from antiphon.wire.body import Body, Table, read_places
 
 Joined = Mapping[GroupName, View | None]
 """Groups that a session is in, and their views if it is told them."""
 
+FEW = 16
+"""Destinations whose views are looked up for each bundle."""
 
-def open_bundle(told: effects.Message) -> Body:
-    """Raises DecodeError."""
-    return read_body(told.body, told.count)
+NOTED_MAX = 256
+"""Bundles that are noted before somebody looks which groups they were to."""
 
 
-def messages(told: effects.Message, body: Body, joined: Joined) -> list[Message]:
+class Views:
+    """Ids of the views that a session is in. Messages keep them, so they are not changed but
+    made anew, as far as they are needed."""
+
+    def __init__(self, joined: Joined) -> None:
+        self._joined = joined
+        self._all: dict[GroupName, ViewId | None] | None = None
+
+    def forget(self) -> None:
+        """Another view, or none any more."""
+        self._all = None
+
+    def of(self, table: Table) -> Mapping[GroupName, ViewId | None]:
+        joined = self._joined
+        if len(table) <= FEW:
+            names = [name for names in table for name in names if name in joined]
+            return {name: _id_of(joined[name]) for name in names}
+        if self._all is None:
+            self._all = {name: _id_of(view) for name, view in joined.items()}
+        return self._all
+
+
+def _id_of(view: View | None) -> ViewId | None:
+    return None if view is None else view.id
+
+
+def messages(told: effects.Message, body: Body, views: Views) -> list[Message]:
     """What the session was told, one by one."""
     first, table, chosen = told.first, body.table, told.chosen
     numbers: Sequence[int] = range(first, first + told.count)
-    where: Sequence[int] = body.destinations
     payloads: Sequence[bytes] = body.payloads
     kinds: Sequence[int] = body.kinds
     if chosen:
         numbers = [first + at for at in chosen]
-        where = [body.destinations[at] for at in chosen]
         payloads = [payloads[at] for at in chosen]
         kinds = [kinds[at] for at in chosen]
-    views = [view_of(destination, joined) for destination in table]
+    together = Together(first, table, body.places, views.of(table), told.transitional)
     return list(
         map(
             Message,
             repeat(told.origin),
             numbers,
             repeat(private_group(body.sender, told.origin.daemon)),
-            repeat(table[0]) if len(table) == 1 else map(table.__getitem__, where),
             payloads,
             repeat(told.service),
             kinds,
-            repeat(views[0]) if len(table) == 1 else map(views.__getitem__, where),
-            repeat(told.transitional),
+            repeat(together),
         )
     )
 
 
-def view_of(destination: Destination, joined: Joined) -> ViewId | None:
-    """Of the first of these groups that the session is in."""
-    for name in destination:
-        if name in joined:
-            view = joined[name]
-            return None if view is None else view.id
-    return None
+class Noted(NamedTuple):
+    """A bundle that came."""
+
+    origin: SessionId
+    first: int
+    service: Service
+    chosen: Sequence[int]
+    table: Table
+    places: bytes
+    messages: int
+
+    def ends(self) -> list[tuple[int, int]]:
+        """Each place in its table, and the index of the last message to it; the last ones
+        first."""
+        places = read_places(self.places, self.messages)
+        ends = {places[at]: at for at in self.chosen}
+        return sorted(ends.items(), key=itemgetter(1), reverse=True)
 
 
 class LastMessages:
-    """The last message delivered in each group."""
+    """The last message delivered in each group. To look for them in every bundle would cost a
+    receiver of many groups as much as all else, so bundles are noted and looked at by portions,
+    the newest first: most of the older ones have nothing to add."""
 
-    def __init__(self) -> None:
+    def __init__(self, joined: Joined) -> None:
+        self._joined = joined
         self._last: dict[GroupName, tuple[SessionId, int, Service]] = {}
-        """Not the bundles themselves: those of many groups would be many."""
+        self._noted: list[Noted] = []
 
-    def note(self, told: effects.Message, body: Body, joined: Joined) -> None:
-        indices: Sequence[int] = told.chosen or range(told.count)
-        if len(body.table) == 1:
-            ends = [(0, indices[-1])]
-        else:  # a later index of the same destination replaces an earlier one
-            where = map(body.destinations.__getitem__, indices)
-            ends = sorted(dict(zip(where, indices, strict=True)).items(), key=itemgetter(1))
-        origin, first, service = told.origin, told.first, told.service
-        for place, at in ends:
-            for name in body.table[place]:
-                if name in joined:
-                    self._last[name] = (origin, first + at, service)
+    def note(self, told: effects.Message, body: Body) -> None:
+        chosen: Sequence[int] = told.chosen or range(told.count)
+        noted = Noted(
+            told.origin, told.first, told.service, chosen, body.table, body.places, told.count
+        )
+        self._noted.append(noted)
+        if len(self._noted) >= NOTED_MAX:
+            self.settle()
+
+    def settle(self) -> None:
+        """Groups that this session is in now are those that it was in when the bundles came:
+        so before it is in another one, or leaves one."""
+        found: dict[GroupName, tuple[SessionId, int, Service]] = {}
+        seen: dict[int, set[int]] = {}
+        for noted in reversed(self._noted):
+            done = seen.setdefault(id(noted.table), set())
+            if len(done) == len(noted.table):
+                continue
+            for place, at in noted.ends():
+                if place not in done:
+                    done.add(place)
+                    end = (noted.origin, noted.first + at, noted.service)
+                    for name in noted.table[place]:
+                        if name in self._joined:
+                            found.setdefault(name, end)
+        self._last.update(found)
+        self._noted.clear()
 
     def forget(self, group: GroupName) -> None:
+        """This session leaves it."""
+        self.settle()
         self._last.pop(group, None)
 
     def of(self, group: GroupName) -> MessageId | None:
+        self.settle()
         if group not in self._last:
             return None
         origin, number, service = self._last[group]

@@ -1,7 +1,7 @@
 """How the daemon numbers what a session asks (protocol/groups), followed from outside.
 
 Unreliable messages have a sequence of their own. In the other, each join and leave takes one
-number. What the daemon refuses takes none: a refused join or leave is taken back here.
+number, and so does what is defined. What the daemon refuses takes none: it is taken back here.
 """
 
 from typing import NamedTuple
@@ -11,15 +11,17 @@ from antiphon.core.service import Service
 
 JOIN = "join"
 LEAVE = "leave"
+DEFINE = "define"
 
 
 class Change(NamedTuple):
-    """A join or leave that is under way."""
+    """Something that is under way and takes a number of its own."""
 
     what: str
-    """JOIN or LEAVE."""
+    """JOIN, LEAVE or DEFINE."""
 
     group: GroupName
+    """Empty if it is about none."""
 
 
 class Numbering:

@@ -2,41 +2,44 @@
 
 Multicasts gather in an open bundle. It closes when the transport has room, when it is full,
 and when something comes that cannot go with it: a join or leave, another service. So an idle
-connection sends at once, and a busy one fills bundles.
+connection sends at once, and a busy one fills bundles. Whoever sends to many groups is asked to
+name them once (client/destinations.py).
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from antiphon.client.numbering import Change
+from antiphon.client.destinations import Destinations
+from antiphon.client.numbering import DEFINE, Change
 from antiphon.core.errors import UsageError
-from antiphon.core.ids import (
-    GROUP_NAME_BYTES_MAX,
-    PRIVATE_MARK,
-    GroupName,
-    group_name_fault,
-)
+from antiphon.core.ids import PRIVATE_MARK
 from antiphon.core.service import ORDERED, Service
-from antiphon.wire.body import (
-    DESTINATIONS_MAX,
-    GROUPS_PER_MESSAGE_MAX,
-    Destination,
-    body_parts,
+from antiphon.wire.body import Destination, Table, body_parts, read_body, referring_parts
+from antiphon.wire.client import (
+    BUNDLE_BYTES,
+    LENGTH,
+    MULTICAST_HEAD,
+    DefineFrame,
+    pack_frame,
+    pack_multicast,
 )
-from antiphon.wire.client import BUNDLE_BYTES, pack_multicast
 from antiphon.wire.retained import PRODUCER_BYTES_MAX
+from antiphon.wire.tables import cuts, named
+
+BODY_AT = LENGTH.size + MULTICAST_HEAD.size
 
 MESSAGE_OVERHEAD = 8
 """Length, kind and destination of one message; so their number is bounded too."""
 
-DESTINATIONS_REMEMBERED = 4096
+FEW = 8
+"""Bundles to no more destinations name them; if there are more, they are worth a table."""
+
 KINDS = range(-0x8000, 0x8000)
 
 Buffer = bytes | bytearray | memoryview
 Payload = Buffer | Sequence[Buffer]
-Groups = GroupName | list[GroupName] | tuple[GroupName, ...]
 Key = tuple[str, int]
 """A producer, and its number for a message: repeats are filtered (docs/protocols/retain.md)."""
 
@@ -58,6 +61,13 @@ class Request:
     service: Service = Service.RELIABLE
     self_discard: bool = False
     change: Change | None = None
+    refers: bool = False
+    """To the session's table."""
+
+    @property
+    def body(self) -> bytes:
+        """Of a bundle."""
+        return self.frame[BODY_AT:]
 
 
 class Outbox:
@@ -66,17 +76,16 @@ class Outbox:
         self.bundle_bytes = BUNDLE_BYTES
         self._closed: deque[Request] = deque()
         self._closed_bytes = 0
-        self._destinations: dict[Groups, Destination] = {}
+        self.destinations = Destinations()
+        self._places = self.destinations.places
+        self._many = False
+        """Whether a bundle had so many that they should be defined."""
 
         # The open bundle.
         self._service = Service.RELIABLE
         self._self_discard = False
         self._producer = ""
         self._first_key = 0
-        self._table: dict[Destination, int] = {}
-        self._places: dict[Groups, int] = {}
-        """In the table, as callers name them; empty in a keyed bundle."""
-
         self._where: list[int] = []
         self._kind = 0
         """Of the last message, and of all before it that have none in the list."""
@@ -84,7 +93,8 @@ class Outbox:
         self._kinds: list[int] = []
         self._payloads: list[bytes] = []
         self._granted = self._room = 0
-        """Bytes that it may have before somebody looks, and what is left of them."""
+        """Bytes that it may have before somebody looks, and what is left of them: nothing if it is
+        keyed."""
 
     def __len__(self) -> int:
         """Messages that wait."""
@@ -135,13 +145,16 @@ class Outbox:
         self_discard: bool,
         key: Any = None,
     ) -> None:
-        destination = self._destinations.get(groups) if type(groups) is not list else None
-        if destination is None:
-            destination = self._learn(groups)
+        place = self._places.get(groups) if type(groups) is not list else None
+        if place is None:
+            if self.destinations.is_full:
+                self.close_bundle()
+                self.destinations.forget()
+            place = self.destinations.place_of(groups)
         if kind not in KINDS:
             raise UsageError("bad_kind", f"{kind!r} is no kind", "use -32768 to 32767")
         if key is not None:
-            self._open_keyed(key, destination, service)
+            self._open_keyed(key, place, service)
         elif self._producer:
             self.close_bundle()
         size = len(payload) + MESSAGE_OVERHEAD
@@ -149,7 +162,6 @@ class Outbox:
             service is not self._service
             or self_discard is not self._self_discard
             or self._granted - self._room + size > self.bundle_bytes
-            or len(self._table) >= DESTINATIONS_MAX
         ):
             producer = self._producer
             self.close_bundle()
@@ -158,12 +170,6 @@ class Outbox:
             self._producer = producer
         if key is not None and not self._payloads:
             self._first_key = key[1]
-        place = self._table.get(destination)
-        if place is None:
-            place = self._table[destination] = len(self._table)
-            size += sum(len(name) * 4 + 1 for name in destination)
-        if key is None and type(groups) is not list:
-            self._places[groups] = place
         self._add(place, payload, kind, size)
 
     def _add(self, place: int, payload: bytes, kind: int, size: int) -> None:
@@ -173,22 +179,23 @@ class Outbox:
         self._where.append(place)
         self._payloads.append(payload)
         used = self._granted - self._room + size
-        self._granted = min(self.bundle_bytes, used + LOOK_BYTES)
+        more = 0 if self._producer else LOOK_BYTES
+        self._granted = max(used, min(self.bundle_bytes, used + more))
         self._room = self._granted - used
 
     def _tell_kinds(self) -> None:
         """Of all messages so far."""
         self._kinds += [self._kind] * (len(self._payloads) - len(self._kinds))
 
-    def _open_keyed(self, key: Any, destination: Destination, service: Service) -> None:
+    def _open_keyed(self, key: Any, place: int, service: Service) -> None:
         """Keyed messages go together if they are of one producer, to one group, with numbers in
         a row."""
         producer, number = key
-        fault = _key_fault(producer, number, destination, service)
+        fault = _key_fault(producer, number, self.destinations.all[place], service)
         if fault:
             remedy = "use key=(producer, number) with agreed or safe messages to one group"
             raise UsageError("bad_key", fault, remedy)
-        same = producer == self._producer and destination in self._table
+        same = producer == self._producer and self._where[-1:] == [place]
         if not same or number != self._first_key + len(self._payloads):
             self.close_bundle()
             self._producer = producer
@@ -211,8 +218,12 @@ class Outbox:
     def take_over(self, other: "Outbox") -> None:
         """Multicasts that another session did not hand over. Its joins are not among them:
         whoever takes over rejoins by itself."""
+        table = other.destinations.table
         while (request := other.pop()) is not None:
-            if request.count:
+            if request.refers:
+                for named_one in _by_name(request, table):
+                    self._push(named_one)
+            elif request.count:
                 self._push(request)
 
     def _push(self, request: Request) -> None:
@@ -225,43 +236,65 @@ class Outbox:
         if not self._payloads:
             return
         self._tell_kinds()
-        count = len(self._payloads)
-        body = body_parts(
-            tuple(self._table),
-            self._where,
-            self._kinds,
-            self._payloads,
-            self._sender,
-            False,
-            producer,
-            self._first_key if producer else 0,
-        )
-        frame = pack_multicast(self._service, count, body, self._self_discard)
-        self._push(Request(frame, count, self._service, self._self_discard))
-        self._table = {}
-        self._places = {}
+        self._push_bundles(producer)
         self._where = []
         self._kind = 0
         self._kinds = []
         self._payloads = []
         self._granted = self._room = 0
+        if self._many:
+            self._many = False
+            destinations = self.destinations.ask()
+            if destinations:
+                change = Change(DEFINE, "")
+                self._push(Request(pack_frame(DefineFrame(destinations)), change=change))
 
-    def _learn(self, groups: Any) -> Destination:
-        destination: tuple[Any, ...] = (groups,) if isinstance(groups, str) else tuple(groups)
-        if not 0 < len(destination) <= GROUPS_PER_MESSAGE_MAX:
-            raise UsageError(
-                "bad_group",
-                f"a message to {len(destination)} groups",
-                f"name 1 to {GROUPS_PER_MESSAGE_MAX} groups",
-            )
-        for name in destination:
-            fault = destination_fault(name)
-            if fault:
-                raise UsageError("bad_group", fault, "use another group name")
-        if len(self._destinations) >= DESTINATIONS_REMEMBERED:
-            self._destinations.clear()
-        self._destinations[groups if isinstance(groups, str) else destination] = destination
-        return destination
+    def _push_bundles(self, producer: str) -> None:
+        """One, or several if they name more groups than a head takes."""
+        where, table = self._where, self.destinations.all
+        only = where[0]
+        if where.count(only) == len(where):
+            key = self._first_key if producer else 0
+            self._push_named((table[only],), where, 0, len(where), producer, key)
+            return
+        is_ordered = self._service in ORDERED
+        if is_ordered and (len(table) == self.destinations.defined or self._all_defined()):
+            body = referring_parts(where, self._kinds, self._payloads, self._sender)
+            self._push_body(body, len(where), True)
+            return
+        for first, end, numbers in cuts(where, table):
+            names = tuple([table[place] for place in numbers])
+            self._push_named(names, [numbers[place] for place in where[first:end]], first, end)
+            self._many |= is_ordered and len(names) > FEW
+
+    def _all_defined(self) -> bool:
+        return max(self._where) < self.destinations.defined
+
+    def _push_named(
+        self,
+        names: Table,
+        where: list[int],
+        first: int,
+        end: int,
+        producer: str = "",
+        key: int = 0,
+    ) -> None:
+        """Of the open bundle the messages from index `first` to before `end`."""
+        kinds, payloads = self._kinds[first:end], self._payloads[first:end]
+        body = body_parts(names, where, kinds, payloads, self._sender, False, producer, key)
+        self._push_body(body, end - first)
+
+    def _push_body(self, body: list[bytes], count: int, refers: bool = False) -> None:
+        frame = pack_multicast(self._service, count, body, self._self_discard)
+        self._push(Request(frame, count, self._service, self._self_discard, None, refers))
+
+
+def _by_name(request: Request, table: Table) -> Iterator[Request]:
+    """A bundle that refers to a table, for whoever does not have it."""
+    service, discard = request.service, request.self_discard
+    for first, end, body in named(read_body(request.body, request.count, table)):
+        frame = pack_multicast(service, end - first, [body], discard)
+        yield Request(frame, end - first, service, discard)
 
 
 def _key_fault(producer: Any, number: Any, destination: Destination, service: Service) -> str:
@@ -274,17 +307,6 @@ def _key_fault(producer: Any, number: Any, destination: Destination, service: Se
     if len(destination) != 1 or destination[0].startswith(PRIVATE_MARK):
         return "a keyed message is to one group, not a private one"
     return "" if service in ORDERED else f"a keyed message that is {service.name.lower()}"
-
-
-def destination_fault(name: object) -> str:
-    """Why nothing can be sent to `name`, or an empty string. Private groups may be."""
-    if not isinstance(name, str):
-        return f"{name!r} is no group name"
-    if not name.startswith(PRIVATE_MARK):
-        return group_name_fault(name)
-    if len(name.encode("utf-8", "replace")) > GROUP_NAME_BYTES_MAX or not name.isprintable():
-        return f"{name!r} is no private group"
-    return ""
 
 
 def join_payload(payload: Any) -> bytes:

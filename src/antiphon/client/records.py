@@ -12,16 +12,13 @@ from zlib import crc32
 
 from antiphon.client.events import View
 from antiphon.client.inbox import Joined
-from antiphon.client.numbering import JOIN, Change
+from antiphon.client.numbering import DEFINE, JOIN, Change
 from antiphon.client.outbox import Request
 from antiphon.core import effects
 from antiphon.core.ids import GroupName, SessionId, ViewId
 from antiphon.core.service import Service
 from antiphon.core.trace import Kind, Record
-from antiphon.wire.body import Body, read_body
-from antiphon.wire.client import LENGTH, MULTICAST_HEAD
-
-BODY_AT = LENGTH.size + MULTICAST_HEAD.size
+from antiphon.wire.body import Body, Table, read_body
 
 
 class Sink(Protocol):
@@ -70,13 +67,15 @@ class ClientRecords:
 
     def ask(self, change: Change, number: int) -> None:
         self._under_way.add(change)
-        row = self._row(Kind.JOIN if change.what == JOIN else Kind.LEAVE)
-        row.groups = (change.group,)
-        self._waiting.append(Waiting(row, change))
+        if change.what != DEFINE:
+            row = self._row(Kind.JOIN if change.what == JOIN else Kind.LEAVE)
+            row.groups = (change.group,)
+            self._waiting.append(Waiting(row, change))
         self._waiting.append(Waiting(self._change(number), change))
 
-    def submit(self, request: Request, first: int) -> None:
-        body = read_body(request.frame[BODY_AT:], request.count)
+    def submit(self, request: Request, first: int, table: Table) -> None:
+        """`table` is what the session has defined."""
+        body = read_body(request.body, request.count, table)
         rows = self._messages(Kind.SUBMIT, self._me, first, request.service, body)
         for row in rows:
             row.detail = "discard" if request.self_discard else ""

@@ -21,8 +21,8 @@ from antiphon.client.events import (
     Transition,
     View,
 )
-from antiphon.client.inbox import LastMessages, messages, open_bundle
-from antiphon.client.numbering import JOIN, LEAVE, Change, Numbering
+from antiphon.client.inbox import LastMessages, Views, messages
+from antiphon.client.numbering import DEFINE, JOIN, LEAVE, Change, Numbering
 from antiphon.client.outbox import Outbox, Request, join_payload
 from antiphon.client.outcomes import HELLO, QUERY, Key, Outcome
 from antiphon.client.records import ClientRecords, Sink
@@ -31,13 +31,17 @@ from antiphon.core import effects
 from antiphon.core.errors import DecodeError, UsageError
 from antiphon.core.ids import GroupName, SessionId, group_name_fault, private_group
 from antiphon.core.service import Service
+from antiphon.wire.body import Table, read_body
 from antiphon.wire.client import (
     CLIENT_VERSION,
     CLIENT_VERSION_OLDEST,
     MAGIC,
+    TABLES_VERSION,
     Answer,
     Close,
+    DefinedFrame,
     FlowFrame,
+    ForgetFrame,
     Frame,
     FrameReader,
     Goodbye,
@@ -49,6 +53,7 @@ from antiphon.wire.client import (
     MulticastFrame,
     Query,
     Refuse,
+    TableFrame,
     TransitionFrame,
     ViewFrame,
     Welcome,
@@ -90,7 +95,11 @@ class ClientSession:
         self.changes: dict[GroupName, Change] = {}
         """Under way: at most one for each group."""
 
-        self.last = LastMessages()
+        self.last = LastMessages(self.joined)
+        self._views = Views(self.joined)
+        self._tables: dict[SessionId, Table] = {}
+        """What other sessions have defined, as far as their bundles came here."""
+
         self.numbering = Numbering()
         self.outbox = Outbox(hello.name)
         self._urgent: list[bytes] = [MAGIC + pack_frame(hello)]
@@ -251,7 +260,7 @@ class ClientSession:
         elif request.count:
             first = self.numbering.take(request.service, request.count)
             if self._records is not None:
-                self._records.submit(request, first)
+                self._records.submit(request, first, self.outbox.destinations.table)
 
     # What comes.
 
@@ -288,8 +297,14 @@ class ClientSession:
             case FlowFrame(open=is_open):
                 self._flow_open = is_open
             case JoinedFrame(group=group):
-                self.joined[group] = None
+                self._enter(group, None)
                 self._settle(JOIN, group, None)
+            case DefinedFrame(places=places):
+                self._define(places)
+            case TableFrame():
+                self._learn_table(frame)
+            case ForgetFrame(origin=origin):
+                self._tables.pop(origin, None)
             case TransitionFrame(group=group, id=view):
                 if self._records is not None:
                     self._records.signal(group, view)
@@ -316,14 +331,15 @@ class ClientSession:
             raise DecodeError("client_version", f"the daemon chose version {welcome.version}")
         self.welcome = welcome
         self.outbox.bundle_bytes = welcome.bundle_bytes
+        self.outbox.destinations.may_define = welcome.version >= TABLES_VERSION
         if self._sink is not None:
             assert self._clock is not None, "records need a clock"
             self._records = ClientRecords(self._sink, self._clock, self.id, self.private_group)
         self.outcomes.append(Outcome((HELLO, ""), welcome))
 
     def _deliver(self, told: effects.Message) -> None:
-        body = open_bundle(told)
-        self.last.note(told, body, self.joined)
+        body = read_body(told.body, told.count, self._tables.get(told.origin, ()))
+        self.last.note(told, body)
         if told.origin == self.id and told.service >= Service.FIFO:
             self.numbering.saw(told.first + (told.chosen[-1] if told.chosen else told.count - 1))
         if self._records is not None:
@@ -335,7 +351,31 @@ class ClientSession:
             lengths = body.lengths
             payload_bytes = sum([lengths[at] for at in told.chosen])
         waiting = self.events if self.crossing is None else self.crossing.held
-        waiting.add(messages(told, body, self.joined), payload_bytes)
+        waiting.add(messages(told, body, self._views), payload_bytes)
+
+    def _define(self, places: int) -> None:
+        """What was asked to be in the table of this session is, or is not."""
+        change = Change(DEFINE, "")
+        if self.outbox.destinations.answer(places):
+            self.numbering.settle(change)
+            if self._records is not None:
+                self._records.settle(change, DEFINE)
+        else:
+            self.numbering.refuse(change)
+            if self._records is not None:
+                self._records.refuse(change)
+
+    def _learn_table(self, frame: TableFrame) -> None:
+        table = self._tables.get(frame.origin, ())
+        if frame.first != len(table):
+            raise DecodeError("bad_field", "a table grows at its end")
+        self._tables[frame.origin] = table + frame.destinations
+
+    def _enter(self, group: GroupName, view: View | None) -> None:
+        if group not in self.joined:
+            self.last.settle()
+        self._views.forget()
+        self.joined[group] = view
 
     def _install(self, frame: ViewFrame) -> None:
         members = tuple([Participant(id, name) for id, name in frame.members])
@@ -344,13 +384,14 @@ class ClientSession:
         if self._records is not None:
             self._records.settle(self.changes.get(group), JOIN)
             self._records.view(view, self.joined.get(group))
-        self.joined[group] = view
+        self._enter(group, view)
         self._tell(view)
         self._settle(JOIN, group, view)
 
     def _leave_group(self, group: GroupName) -> None:
-        view = self.joined.pop(group, None)
         self.last.forget(group)
+        view = self.joined.pop(group, None)
+        self._views.forget()
         if self._records is not None and view is not None:
             self._records.settle(self.changes.get(group), LEAVE)
             self._records.left(group, view)

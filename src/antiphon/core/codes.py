@@ -87,6 +87,11 @@ REFUSALS: dict[str, Code] = {
         "name is empty or too long.",
         "use key= with agreed or safe messages to one group",
     ),
+    "bad_table": Code(
+        "messages refer to a table that cannot",
+        "They are neither agreed nor safe, so they may come where the table is not known yet.",
+        LIBRARY,
+    ),
     "bad_sender": Code(
         "messages name another sender than the session",
         "The sender's name in a bundle is not the session's.",

@@ -97,7 +97,7 @@ class Notify(Word):
     """To the client behind a session."""
 
     session: int
-    news: "Message | View | Joined | Transition | Left | Refused | Flow | Closed"
+    news: "Message | View | Joined | Defined | Transition | Left | Refused | Flow | Closed"
 
 
 # What comes into a node, besides what clients ask.
@@ -164,6 +164,8 @@ class Message(Word):
     """Which of them are for this session; empty: all."""
 
     self_discard: bool = False
+    table: tuple[tuple[GroupName, ...], ...] = ()
+    """What the sender has defined, if the body refers to it."""
 
 
 class View(Word):
@@ -185,6 +187,12 @@ class View(Word):
 
     index: int = 1
     """Counts the views of an era."""
+
+
+class Defined(Word):
+    """The session's table has so many places: its messages may refer to them."""
+
+    places: int
 
 
 class Joined(Word):
@@ -246,6 +254,14 @@ class Leave(Word):
     group: GroupName
 
 
+class Define(Word):
+    """Put these destinations behind those in the session's table; the answer is Defined, with no
+    more places than before if it cannot be."""
+
+    session: int
+    destinations: tuple[tuple[GroupName, ...], ...]
+
+
 class Multicast(Word):
     """Messages of one service; `body` is laid out by wire/body.py."""
 
@@ -281,12 +297,12 @@ class Ended(Word):
 
 class Ask(Word):
     profile: str
-    request: Opened | Ended | Join | Leave | Multicast
+    request: Opened | Ended | Join | Leave | Define | Multicast
 
 
 class Tell(Word):
     session: int
-    news: Message | View | Joined | Transition | Left | Refused
+    news: Message | View | Joined | Defined | Transition | Left | Refused
 
 
 # Inside the strong profile.

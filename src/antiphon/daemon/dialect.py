@@ -9,6 +9,8 @@ from typing import NamedTuple, Protocol
 
 from antiphon.core.effects import (
     Closed,
+    Define,
+    Defined,
     Disconnect,
     Flow,
     Join,
@@ -23,8 +25,8 @@ from antiphon.core.effects import (
 )
 from antiphon.core.ids import SessionId
 
-News = View | Joined | Transition | Left | Refused | Flow | Closed
-Request = Join | Leave | Multicast | Disconnect
+News = View | Joined | Defined | Transition | Left | Refused | Flow | Closed
+Request = Join | Leave | Define | Multicast | Disconnect
 
 
 class Greeting(NamedTuple):

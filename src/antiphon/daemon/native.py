@@ -7,6 +7,8 @@ import msgspec
 
 from antiphon.core.effects import (
     Closed,
+    Define,
+    Defined,
     Disconnect,
     Flow,
     Join,
@@ -22,6 +24,7 @@ from antiphon.core.effects import (
 from antiphon.core.errors import AntiphonError, DecodeError, UsageError
 from antiphon.core.ids import SessionId
 from antiphon.daemon.dialect import Greeting, Heard, News, Request, Say
+from antiphon.wire.body import read_body
 from antiphon.wire.client import (
     BUNDLE_BYTES,
     CLIENT_VERSION,
@@ -29,9 +32,13 @@ from antiphon.wire.client import (
     FRAME_BYTES_MAX,
     HELLO_BYTES_MAX,
     MAGIC,
+    TABLES_VERSION,
     Answer,
     Close,
+    DefinedFrame,
+    DefineFrame,
     FlowFrame,
+    ForgetFrame,
     Frame,
     FrameReader,
     Goodbye,
@@ -43,18 +50,22 @@ from antiphon.wire.client import (
     MulticastFrame,
     Query,
     Refuse,
+    TableFrame,
     TransitionFrame,
     ViewFrame,
     Welcome,
     pack_deliver,
     pack_frame,
-    pack_welcome,
     read_frame,
 )
 from antiphon.wire.ring import MESSAGE_BYTES_MAX
+from antiphon.wire.tables import named
 
 EVIDENCE_MAX = 4096
 ALONE_BYTES = 262_144
+TABLES_TOLD_MAX = 256
+"""Of other sessions, to one client."""
+
 PACKET_MARGIN = 1024
 """For what a packet has around a bundle, and a bundle around its messages."""
 
@@ -96,12 +107,15 @@ class Native:
 class NativeDialect:
     """One client's."""
 
-    __slots__ = ("_native", "_reader", "_session", "_version", "_who")
+    __slots__ = ("_native", "_reader", "_session", "_told", "_version", "_who")
 
     def __init__(self, native: Native) -> None:
         self._native = native
         self._reader = NativeReader()
         self._session = 0
+        self._told: dict[SessionId, int] = {}
+        """Places of other sessions' tables that it knows, the one used last at the end."""
+
         self._version = 0
         self._who = ""
 
@@ -137,12 +151,30 @@ class NativeDialect:
         self._who = who
         self._reader.frames.limit = FRAME_BYTES_MAX
         native = self._native
-        return pack_welcome(
+        return pack_frame(
             Welcome(self._version, session, native.daemon, MESSAGE_BYTES_MAX, native.bundle_bytes)
         )
 
     def message(self, message: Message) -> tuple[bytes, ...]:
-        return pack_deliver(message)
+        if not message.table:
+            return pack_deliver(message)
+        if self._version < TABLES_VERSION:
+            return tuple([piece for one in by_name(message) for piece in pack_deliver(one)])
+        return (self._table_frames(message), *pack_deliver(message))
+
+    def _table_frames(self, message: Message) -> bytes:
+        """What this client does not know of the table that a bundle refers to."""
+        origin, table = message.origin, message.table
+        told = self._told.pop(origin, 0)
+        self._told[origin] = len(table)
+        if told == len(table):
+            return b""
+        frames = pack_frame(TableFrame(origin, told, table[told:]))
+        if len(self._told) > TABLES_TOLD_MAX:
+            oldest = next(iter(self._told))
+            del self._told[oldest]
+            frames += pack_frame(ForgetFrame(oldest))
+        return frames
 
     def tell(self, news: News) -> bytes:
         return self._native.view_frame(news) if isinstance(news, View) else frame_of(news)
@@ -187,11 +219,24 @@ def request_of(session: int, frame: Frame | MulticastFrame | Message) -> Request
             return Join(session, group)
         case LeaveFrame(group):
             return Leave(session, group)
+        case DefineFrame(destinations):
+            return Define(session, destinations)
         case Goodbye():
             return Disconnect(session)
         case Query():
             return frame
     raise DecodeError("unexpected", f"{type(frame).__name__} from a client")
+
+
+def by_name(message: Message) -> Iterator[Message]:
+    """The same for a client that knows of no tables."""
+    chosen = message.chosen
+    for first, end, body in named(read_body(message.body, message.count, message.table)):
+        mine = tuple([at - first for at in chosen if first <= at < end])
+        if mine or not chosen:
+            number, count = message.first + first, end - first
+            origin, service = message.origin, message.service
+            yield Message(origin, number, count, service, body, message.transitional, mine)
 
 
 def frame_of(news: News) -> bytes:
@@ -201,6 +246,8 @@ def frame_of(news: News) -> bytes:
             return pack_frame(ViewFrame(group, id, members, together, cause, told))
         case Joined(group):
             return pack_frame(JoinedFrame(group))
+        case Defined(places):
+            return pack_frame(DefinedFrame(places))
         case Transition(group, id):
             return pack_frame(TransitionFrame(group, id))
         case Left(group):

@@ -21,6 +21,7 @@ from antiphon.core.effects import (
     Broadcast,
     ChangeMade,
     Connect,
+    Define,
     Delivered,
     Disconnect,
     Drained,
@@ -173,7 +174,8 @@ class Node:
             **dict.fromkeys((Delivered, Stamped, Transitional, Installed), self.groups),
             **dict.fromkeys((Keep, Appended), self.retain),
             **dict.fromkeys((Tell, Taken), self.sessions),
-            **dict.fromkeys((Connect, Disconnect, Join, Leave, Multicast, Drained), self.sessions),
+            **dict.fromkeys((Connect, Disconnect, Join, Leave, Define), self.sessions),
+            **dict.fromkeys((Multicast, Drained), self.sessions),
         }
 
     def deadline(self) -> Instant:

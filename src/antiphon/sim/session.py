@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Protocol
 from antiphon.core.effects import (
     Closed,
     Connect,
+    Define,
+    Defined,
     Disconnect,
     Drained,
     Flow,
@@ -26,15 +28,15 @@ from antiphon.core.effects import (
     View,
 )
 from antiphon.core.ids import DaemonId, GroupName
-from antiphon.core.service import Service
-from antiphon.wire.body import pack_body
+from antiphon.core.service import ORDERED, Service
+from antiphon.wire.body import Destination, Table, pack_body, referring_parts
 
 if TYPE_CHECKING:
     from antiphon.sim.host import Host
     from antiphon.sim.world import World
 
-News = Message | View | Joined | Transition | Left | Refused | Flow | Closed
-Request = Connect | Disconnect | Join | Leave | Multicast | Drained
+News = Message | View | Joined | Defined | Transition | Left | Refused | Flow | Closed
+Request = Connect | Disconnect | Join | Leave | Define | Multicast | Drained
 
 DRAIN_BATCH = 8
 DRAIN_IDLE_US = 2_000
@@ -86,6 +88,8 @@ class Session:
         "stalled",
         "lag_us",
         "_free_at",
+        "_asked",
+        "_places",
         "_waiting",
         "_taken",
         "_taken_bytes",
@@ -106,6 +110,10 @@ class Session:
         self.stalled = False
         self.lag_us = 0  # how long this application thinks about each piece of news
         self._free_at = 0
+        self._asked: Table = ()
+        self._places: dict[Destination, int] = {}
+        """What this session has defined."""
+
         self._waiting: deque[Request] = deque()
         self._taken = 0
         self._taken_bytes = 0
@@ -127,6 +135,12 @@ class Session:
     def leave(self, group: GroupName) -> None:
         self._ask(Leave(self.number, group))
 
+    def define(self, *destinations: Destination) -> None:
+        """When the daemon has taken them, bundles refer to them instead of naming groups."""
+        if not self._asked:
+            self._asked = destinations
+            self._ask(Define(self.number, destinations))
+
     def multicast(
         self, groups: tuple[GroupName, ...], service: Service, payload: bytes, kind: int = 0
     ) -> None:
@@ -140,15 +154,16 @@ class Session:
         self_discard: bool = False,
     ) -> None:
         """Several messages of one service, each (groups, payload, kind), as one bundle."""
-        table = tuple(dict.fromkeys(groups for groups, _, _ in messages))
-        place = {groups: index for index, groups in enumerate(table)}
-        body = pack_body(
-            table,
-            tuple(place[groups] for groups, _, _ in messages),
-            tuple(kind for _, _, kind in messages),
-            tuple(payload for _, payload, _ in messages),
-            self.name,
-        )
+        destinations = [groups for groups, _, _ in messages]
+        kinds = tuple(kind for _, _, kind in messages)
+        payloads = tuple(payload for _, payload, _ in messages)
+        if service in ORDERED and all(groups in self._places for groups in destinations):
+            places = [self._places[groups] for groups in destinations]
+            body = b"".join(referring_parts(places, kinds, payloads, self.name))
+        else:
+            table = tuple(dict.fromkeys(destinations))
+            where = tuple(table.index(groups) for groups in destinations)
+            body = pack_body(table, where, kinds, payloads, self.name)
         self._ask(Multicast(self.number, service, len(messages), body, self_discard))
 
     def multicast_keyed(
@@ -213,7 +228,15 @@ class Session:
             self.end()
         else:
             self._count_taken(news)
+        if type(news) is Defined:
+            self._take_defined(news.places)
         self.app.on_news(self, news)
+
+    def _take_defined(self, places: int) -> None:
+        known = len(self._places)
+        if places > known:
+            self._places.update({one: known + at for at, one in enumerate(self._asked)})
+        self._asked = ()
 
     def _count_taken(self, news: News) -> None:
         self._taken += 1

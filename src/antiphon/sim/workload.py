@@ -21,6 +21,12 @@ FILLER = b"".join(b"%07d " % place for place in range(LARGE_MAX // 8))
 KEYS_AGAIN = 5
 """So many keyed messages are sent again by a new session."""
 
+TABLES = 0.3
+"""Part of the sessions that begin with a table of all groups."""
+
+TABLES_GROW = 0.02
+"""Chance that one more destination is defined when something is sent."""
+
 RECONNECT_US = 50 * MILLISECOND
 
 
@@ -89,6 +95,8 @@ class RandomApp:
         if self._settings.slow and self._rng.random() < self._settings.slow:
             session.lag_us = self._rng.randrange(5 * MILLISECOND)
         self._join(session)
+        if self._rng.random() < TABLES:
+            session.define(*[(group,) for group in self._groups])
         session.after(self._gap())
 
     def on_news(self, session: Session, news: News) -> None:
@@ -144,6 +152,8 @@ class RandomApp:
             session.leave(group)
 
     def _send_some(self, session: Session) -> None:
+        if self._rng.random() < TABLES_GROW:
+            session.define(self._destination())
         if not self._settings.keyed or self._rng.random() >= self._settings.keyed:
             self._send(session, self._messages(session))
             return

@@ -5,15 +5,14 @@ from collections.abc import Callable
 from antiphon.core.errors import DecodeError
 from antiphon.core.ids import DaemonId, Incarnation, Member
 from antiphon.protocol.presets import SIMULATION
-from antiphon.wire.body import pack_body, read_body
-from antiphon.wire.control import (
-    pack_control,
+from antiphon.wire.body import pack_body, read_body, referring_parts
+from antiphon.wire.changes import (
     pack_group_change,
     pack_intent,
-    read_control,
     read_group_change,
     read_intent,
 )
+from antiphon.wire.control import pack_control, read_control
 from antiphon.wire.crossing import Report, pack_parcel, pack_report, read_object
 from antiphon.wire.link import pack_link_packet, read_link_packet
 from antiphon.wire.packet import (
@@ -41,6 +40,9 @@ from antiphon.wire.ring import (
 )
 
 CLUSTER = SIMULATION.cluster
+DEFINED = tuple((f"g{place}",) for place in range(300))
+"""A table that bodies may refer to."""
+
 
 Target = Callable[[bytes], bytes]
 """Opens the input and packs it again; DecodeError if it cannot be opened."""
@@ -118,7 +120,10 @@ def body(raw: bytes) -> bytes:
     """The first two bytes say how many messages there should be, as a piece's head does."""
     if len(raw) < 2:
         raise DecodeError("too_short")
-    opened = read_body(raw[2:], int.from_bytes(raw[:2], "big"))
+    opened = read_body(raw[2:], int.from_bytes(raw[:2], "big"), DEFINED)
+    if opened.refers:
+        told = (opened.destinations, opened.kinds, opened.payloads)
+        return raw[:2] + b"".join(referring_parts(*told, opened.sender))
     parts = (opened.table, opened.destinations, opened.kinds, opened.payloads)
     packed = pack_body(*parts, opened.sender, opened.big_endian, opened.producer, opened.key)
     return raw[:2] + packed

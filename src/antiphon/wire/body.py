@@ -9,8 +9,10 @@
     i16  * count: kind of each message (SP-83)
     ...  payloads
 
-Flags: 1 the sender is big-endian, 2 keyed. Messages of a keyed bundle are to one group, and have
-keys in a row (docs/protocols/retain.md).
+Flags: 1 the sender is big-endian, 2 keyed, 4 referring. Messages of a keyed bundle are to one
+group, and have keys in a row (docs/protocols/retain.md). A referring head names no destinations:
+those of the messages are places in the table that its session has defined
+(docs/protocols/tables.md).
 
 A head is read once and remembered: bundles of one sender repeat it. Daemons read no further
 than they must: payloads are cut out for whoever asks for them.
@@ -31,7 +33,9 @@ U64 = Struct(">Q")
 FLAGS_AND_COUNT = Struct(">BH")
 BIG_ENDIAN = 1
 KEYED = 2
-ALL_FLAGS = BIG_ENDIAN | KEYED
+REFERRING = 4
+ALL_FLAGS = BIG_ENDIAN | KEYED | REFERRING
+BLOCKS = bytes(range(256))
 
 Destination = tuple[GroupName, ...]
 Table = tuple[Destination, ...]
@@ -57,6 +61,9 @@ class Head(NamedTuple):
     producer: str = ""
     """Who numbers these messages so that repeats are found; empty: nobody."""
 
+    refers: bool = False
+    """To the table of its session, and has none itself."""
+
     @property
     def names(self) -> tuple[GroupName, ...]:
         """Every group that is in the table, once."""
@@ -72,10 +79,12 @@ class Body:
         "table",
         "big_endian",
         "producer",
+        "refers",
         "key",
         "count",
-        "destinations",
         "longest",
+        "places",
+        "_destinations",
         "_lengths",
         "_raw",
         "_start",
@@ -84,7 +93,8 @@ class Body:
     def __init__(
         self,
         head: Head,
-        destinations: tuple[int, ...],
+        table: Table,
+        places: bytes,
         count: int,
         lengths: tuple[int, ...],
         raw: bytes | memoryview,
@@ -92,14 +102,36 @@ class Body:
         key: int = 0,
     ) -> None:
         """Of `lengths` there is one only, if all are the same."""
-        self.sender, self.table, self.big_endian, self.producer = head
+        self.sender = head.sender
+        self.table = table
+        self.big_endian = head.big_endian
+        self.producer = head.producer
+        self.refers = head.refers
         self.key = key
         self.count = count
-        self.destinations = destinations
         self.longest = max(lengths)
+        self.places = places
+        """In the table, of each message, as they are packed; empty if the table has one only."""
+
+        self._destinations: tuple[int, ...] | None = None
         self._lengths = lengths
         self._raw = raw
         self._start = start
+
+    @property
+    def destinations(self) -> tuple[int, ...]:
+        """Places in the table."""
+        if self._destinations is None:
+            self._destinations = read_places(self.places, self.count)
+        return self._destinations
+
+    @property
+    def names(self) -> tuple[GroupName, ...]:
+        """Every group that a message is to, once."""
+        used = self.table
+        if self.refers:
+            used = tuple([self.table[place] for place in sorted(set(self.destinations))])
+        return tuple(dict.fromkeys([name for names in used for name in names]))
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -154,16 +186,22 @@ class Letter(NamedTuple):
 
 def letters(message: Message) -> list[Letter]:
     """What a session was told, one by one."""
-    body = read_body(message.body, message.count)
+    body = read_body(message.body, message.count, message.table)
     payloads = body.payloads
     chosen = message.chosen or range(message.count)
     table, destinations, kinds, first = body.table, body.destinations, body.kinds, message.first
     return [Letter(first + at, table[destinations[at]], kinds[at], payloads[at]) for at in chosen]
 
 
-def pack_head(sender: str, table: Table, big_endian: bool = False, producer: str = "") -> bytes:
+def pack_head(
+    sender: str,
+    table: Table,
+    big_endian: bool = False,
+    producer: str = "",
+    refers: bool = False,
+) -> bytes:
     name = sender.encode()
-    flags = big_endian | (KEYED if producer else 0)
+    flags = big_endian | (KEYED if producer else 0) | (REFERRING if refers else 0)
     parts = [bytes([len(name)]), name, FLAGS_AND_COUNT.pack(flags, len(table))]
     for destination in table:
         parts.append(U16.pack(len(destination)))
@@ -204,12 +242,26 @@ def body_parts(
 ) -> list[bytes]:
     """A body that is not yet joined: whoever puts more around it copies payloads only once."""
     head = pack_head(sender, table, big_endian, producer)
-    count = len(payloads)
     parts = [U32.pack(len(head)), head]
     if producer:
         parts.append(U64.pack(key))
     if len(table) > 1:
-        parts.append(Struct(f">{count}H").pack(*destinations))
+        parts.append(Struct(f">{len(payloads)}H").pack(*destinations))
+    return parts + _message_parts(kinds, payloads)
+
+
+def referring_parts(
+    places: Sequence[int], kinds: Sequence[int], payloads: Sequence[bytes], sender: str
+) -> list[bytes]:
+    """The same of one that refers to the table of its session."""
+    head = pack_head(sender, (), refers=True)
+    parts = [U32.pack(len(head)), head, Struct(f">{len(payloads)}H").pack(*places)]
+    return parts + _message_parts(kinds, payloads)
+
+
+def _message_parts(kinds: Sequence[int], payloads: Sequence[bytes]) -> list[bytes]:
+    count = len(payloads)
+    parts: list[bytes] = []
     lengths = set(map(len, payloads))
     if len(lengths) == 1:
         parts.append(U32.pack(lengths.pop()) * count)
@@ -255,8 +307,13 @@ _heads = Heads()
 read_head = _heads.read
 
 
+def refers(body: bytes) -> bool:
+    """Whether a body, which was read before, refers to the table of its session."""
+    return bool(body[5 + body[4]] & REFERRING)
+
+
 def address_of(body: bytes) -> Address:
-    """Every group that a body, which was read before, is to, and its head."""
+    """Every group that a body, which was read before and names them, is to, and its head."""
     (head_bytes,) = U32.unpack_from(body)
     return _heads.address(body[4 : 4 + head_bytes])
 
@@ -287,8 +344,13 @@ def _parse_head(packed: bytes) -> Head:
             producer = packed[start:at].decode()
     except (error, IndexError, UnicodeDecodeError) as fault:
         raise DecodeError("malformed", f"table of groups: {fault}") from None
-    if at != len(packed) or not 0 < count <= DESTINATIONS_MAX:
+    refers = bool(flags & REFERRING)
+    if at != len(packed) or not 0 <= count <= DESTINATIONS_MAX or (count == 0) is not refers:
         raise DecodeError("malformed", "table of groups: size")
+    if refers:
+        if flags != REFERRING:
+            raise DecodeError("malformed", "table of groups: it refers, and has other flags")
+        return Head(sender, (), refers=True)
     lengths = set(map(len, table))
     if min(lengths) < 1 or max(lengths) > GROUPS_PER_MESSAGE_MAX or not all(map(all, table)):
         raise DecodeError("malformed", "table of groups: a destination names 1 to 100 groups")
@@ -297,7 +359,8 @@ def _parse_head(packed: bytes) -> Head:
     return Head(sender, tuple(table), bool(flags & BIG_ENDIAN), producer)
 
 
-def read_body(body: bytes | memoryview, count: int) -> Body:
+def read_body(body: bytes | memoryview, count: int, known: Table = ()) -> Body:
+    """`known` is the table that the session has defined, if it has."""
     # Before anything is allocated: each message has six bytes of its own.
     if not 0 < count <= MESSAGES_PER_BUNDLE_MAX or 6 * count > len(body):
         raise DecodeError("bad_field", "body: number of messages")
@@ -311,12 +374,12 @@ def read_body(body: bytes | memoryview, count: int) -> Body:
         if head.producer:
             (key,) = U64.unpack_from(body, at)
             at += U64.size
-        destinations: tuple[int, ...] = (0,) * count
-        if len(head.table) > 1:
-            destinations = Struct(f">{count}H").unpack_from(body, at)
+        table = known if head.refers else head.table
+        places = b""
+        if head.refers or len(table) > 1:
+            places = bytes(body[at : at + 2 * count])
             at += 2 * count
-            if max(destinations) >= len(head.table):
-                raise DecodeError("bad_field", "body: a destination that the table does not have")
+            _check_places(places, count, len(table))
         packed = bytes(body[at : at + 4 * count])
         alike = packed == packed[:4] * count
         lengths: tuple[int, ...] = (U32 if alike else Struct(f">{count}I")).unpack_from(packed)
@@ -325,7 +388,19 @@ def read_body(body: bytes | memoryview, count: int) -> Body:
         raise DecodeError("malformed", f"body: {fault}") from None
     if (lengths[0] * count if alike else sum(lengths)) != len(body) - at:
         raise DecodeError("wrong_size", "body")
-    return Body(head, destinations, count, lengths, body, at, key)
+    return Body(head, table, places, count, lengths, body, at, key)
+
+
+def _check_places(places: bytes, count: int, end: int) -> None:
+    """All must be before the end of the table. Most often their upper bytes show it: then all are
+    in blocks of 256 that the table has as a whole."""
+    if places[::2].translate(None, BLOCKS[: end >> 8]) or len(places) != 2 * count:
+        if max(Struct(f">{count}H").unpack(places)) >= end:
+            raise DecodeError("bad_field", "body: a destination that the table does not have")
+
+
+def read_places(packed: bytes, count: int) -> tuple[int, ...]:
+    return Struct(f">{count}H").unpack(packed) if packed else (0,) * count
 
 
 @lru_cache(maxsize=64)

@@ -20,15 +20,16 @@ from antiphon.core.errors import DecodeError
 from antiphon.core.ids import Counter, DaemonId, Incarnation, SessionId, ViewId
 from antiphon.core.service import Service
 from antiphon.core.trace import Cause
+from antiphon.wire.changes import Destinations
 from antiphon.wire.ring import BUNDLE_BYTES_MAX
 
 MAGIC = b"APHN"
-CLIENT_VERSION = 2
-CLIENT_VERSION_OLDEST = 1
+CLIENT_VERSION = 3
+CLIENT_VERSION_OLDEST = 2
 """A daemon speaks its own version and the one before it."""
 
-BUNDLE_BYTES_VERSION = 2
-"""From this on a daemon tells how large bundles should be."""
+TABLES_VERSION = 3
+"""From this on bundles may refer to tables."""
 
 LENGTH = Struct(">I")
 MULTICAST_HEAD = Struct(">BBBH")  # tag, service, flags, count
@@ -54,6 +55,7 @@ class ClientTag(IntEnum):
     MULTICAST = 4
     GOODBYE = 5
     QUERY = 6
+    DEFINE = 7
 
     WELCOME = 65
     REFUSE = 66
@@ -65,6 +67,9 @@ class ClientTag(IntEnum):
     FLOW = 72
     CLOSE = 73
     ANSWER = 74
+    DEFINED = 75
+    TABLE = 76
+    FORGET = 77
 
 
 Name = Annotated[str, msgspec.Meta(max_length=255)]
@@ -96,6 +101,12 @@ class JoinFrame(Frame):
 
 class LeaveFrame(Frame):
     group: Name
+
+
+class DefineFrame(Frame):
+    """Put these behind the destinations in my table. Defined is the answer."""
+
+    destinations: Destinations
 
 
 class Goodbye(Frame):
@@ -157,6 +168,28 @@ class FlowFrame(Frame):
     open: bool
 
 
+class DefinedFrame(Frame):
+    """Your table has so many places, and bundles may refer to them."""
+
+    places: Counter
+
+
+class TableFrame(Frame):
+    """More of another session's table, for bundles that come now."""
+
+    origin: SessionId
+    first: Counter
+    """Place of the first of these."""
+
+    destinations: Destinations
+
+
+class ForgetFrame(Frame):
+    """Nothing that comes refers to this session's table, or it is told once more."""
+
+    origin: SessionId
+
+
 class Close(Frame):
     """The last frame: why the daemon ends the session."""
 
@@ -177,6 +210,7 @@ FRAMES: dict[ClientTag, type[Frame]] = {
     ClientTag.LEAVE: LeaveFrame,
     ClientTag.GOODBYE: Goodbye,
     ClientTag.QUERY: Query,
+    ClientTag.DEFINE: DefineFrame,
     ClientTag.WELCOME: Welcome,
     ClientTag.REFUSE: Refuse,
     ClientTag.VIEW: ViewFrame,
@@ -186,6 +220,9 @@ FRAMES: dict[ClientTag, type[Frame]] = {
     ClientTag.FLOW: FlowFrame,
     ClientTag.CLOSE: Close,
     ClientTag.ANSWER: Answer,
+    ClientTag.DEFINED: DefinedFrame,
+    ClientTag.TABLE: TableFrame,
+    ClientTag.FORGET: ForgetFrame,
 }
 _TAGS = {frame: tag for tag, frame in FRAMES.items()}
 _DECODERS: dict[int, msgspec.msgpack.Decoder[Any]] = {
@@ -197,14 +234,6 @@ _encode = msgspec.msgpack.Encoder().encode
 def pack_frame(frame: Frame) -> bytes:
     body = _encode(frame)
     return LENGTH.pack(1 + len(body)) + bytes([_TAGS[type(frame)]]) + body
-
-
-def pack_welcome(welcome: Welcome) -> bytes:
-    """An older client knows fewer fields."""
-    if welcome.version >= BUNDLE_BYTES_VERSION:
-        return pack_frame(welcome)
-    body = _encode(msgspec.structs.astuple(welcome)[:-1])
-    return LENGTH.pack(1 + len(body)) + bytes([ClientTag.WELCOME]) + body
 
 
 class MulticastFrame(msgspec.Struct, gc=False):

@@ -13,10 +13,9 @@ import msgspec
 from antiphon.core.bundle import Reach
 from antiphon.core.effects import StreamHoldings
 from antiphon.core.errors import DecodeError
-from antiphon.core.ids import ConfigId, Counter, GroupName, Member, Natural, SomeDaemon, ViewId
+from antiphon.core.ids import ConfigId, Counter, Member, Natural, SomeDaemon
 from antiphon.wire.link import NOTHING_HEARD
 from antiphon.wire.packet import HEADER_BYTES, PACKET_BYTES_MAX, Envelope, Tag
-from antiphon.wire.retained import KeptState, check_kept
 from antiphon.wire.ring import check_order, check_reach
 
 MEMBERS_MAX = 256
@@ -27,8 +26,6 @@ RUNS_TOTAL_MAX = 1 << 20
 EVIDENCE_BYTES_MAX = 2048
 CHUNKS_MAX = 128
 CHUNK_BYTES_MAX = 32_768
-SESSIONS_MAX = 65_536
-GROUPS_MAX = 65_536
 
 U64 = Natural
 U32 = Counter
@@ -43,7 +40,6 @@ Weights = Annotated[
 ]
 Text = Annotated[str, msgspec.Meta(max_length=EVIDENCE_BYTES_MAX)]
 Reason = Annotated[str, msgspec.Meta(max_length=64)]
-Name = Annotated[GroupName, msgspec.Meta(min_length=1, max_length=255)]
 Fragment = Annotated[bytes, msgspec.Meta(max_length=65_536)]
 
 
@@ -355,72 +351,10 @@ TAGS: dict[type[Control], Tag] = {
 }
 
 
-# Group changes travel as bodies of control bundles.
-
-
-class JoinGroup(Control, tag=1):
-    session: U32
-    name: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
-    group: Name
-
-
-class LeaveGroup(Control, tag=2):
-    session: U32
-    group: Name
-
-
-class EndSession(Control, tag=3):
-    """The session is gone: out of all its groups at once."""
-
-    session: U32
-
-
-class GroupStanding(NamedTuple):
-    """Where a session stands in one of its groups."""
-
-    group: Name
-    view: ViewId
-    era: Natural
-    number: Counter
-    """Of the view in its era."""
-
-
-class SessionState(Control):
-    daemon: SomeDaemon
-    session: U32
-    name: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
-    groups: Annotated[tuple[GroupStanding, ...], msgspec.Meta(max_length=GROUPS_MAX)]
-
-
-class GroupState(Control, tag=4):
-    """All sessions of some daemons, their groups and the last view of each."""
-
-    members: Runs
-    """Whom it speaks for: places in the list of all members of the configuration."""
-
-    sessions: Annotated[tuple[SessionState, ...], msgspec.Meta(max_length=SESSIONS_MAX)]
-    kept: Annotated[tuple[KeptState, ...], msgspec.Meta(max_length=GROUPS_MAX)] = ()
-    """What lies behind kept groups and those with marks, in the first state of a family."""
-
-
-class Intent(Control):
-    """A session's change with this number will concern these groups: until it is delivered
-    nobody stamps messages to them."""
-
-    session: U32
-    number: U64
-    groups: Annotated[tuple[Name, ...], msgspec.Meta(max_length=GROUPS_MAX)]
-
-
-GroupChange = JoinGroup | LeaveGroup | EndSession | GroupState
-
 _encoder = msgspec.msgpack.Encoder()
 _decoders: dict[int, msgspec.msgpack.Decoder[Any]] = {
     tag: msgspec.msgpack.Decoder(kind) for kind, tag in TAGS.items()
 }
-_group_decoder: msgspec.msgpack.Decoder[GroupChange] = msgspec.msgpack.Decoder(GroupChange)
-
-_intent_decoder = msgspec.msgpack.Decoder(Intent)
 
 T = TypeVar("T")
 
@@ -433,7 +367,7 @@ def read_control(tag: int, packet: bytes) -> PacketMessage:
     decoder = _decoders.get(tag)
     if decoder is None:
         raise DecodeError("unknown_tag", str(tag))
-    message: PacketMessage = _canonical(decoder, packet[HEADER_BYTES:])
+    message: PacketMessage = canonical(decoder, packet[HEADER_BYTES:])
     _check(message)
     return message
 
@@ -451,7 +385,7 @@ def _check(message: PacketMessage) -> None:
             for parts in sites:
                 _check_part_states(parts)
         case RecoveryRequest(wanted=wanted):
-            _check_runs(wanted)
+            check_runs(wanted)
             if not wanted:
                 raise DecodeError("bad_field", "a request for nothing")
         case RecoveryData():
@@ -551,10 +485,10 @@ def _check_streams(streams: Iterable[StreamHoldings]) -> None:
         if any(stamp < last for _, last, stamp in stream.held) or stream.stamp < stream.known:
             raise DecodeError("bad_field", "a stamp is at least its sequence")
     held = [tuple((first, last) for first, last, _ in stream.held) for stream in streams]
-    _check_runs(*held, *(stream.early for stream in streams))
+    check_runs(*held, *(stream.early for stream in streams))
 
 
-def _check_runs(*lists: tuple[tuple[int, int], ...]) -> None:
+def check_runs(*lists: tuple[tuple[int, int], ...]) -> None:
     """A few bytes can name billions of numbers; nobody will walk through them."""
     total = 0
     for runs in lists:
@@ -570,27 +504,7 @@ def _check_runs(*lists: tuple[tuple[int, int], ...]) -> None:
         raise DecodeError("bad_field", f"runs name more than {RUNS_TOTAL_MAX} numbers")
 
 
-def pack_group_change(change: GroupChange) -> bytes:
-    return _encoder.encode(change)
-
-
-def read_group_change(body: bytes) -> GroupChange:
-    change = _canonical(_group_decoder, body)
-    if isinstance(change, GroupState):
-        _check_runs(change.members)
-        check_kept(change.kept)
-    return change
-
-
-def pack_intent(intent: Intent) -> bytes:
-    return _encoder.encode(intent)
-
-
-def read_intent(body: bytes) -> Intent:
-    return _canonical(_intent_decoder, body)
-
-
-def _canonical(decoder: "msgspec.msgpack.Decoder[T]", body: bytes) -> T:
+def canonical(decoder: "msgspec.msgpack.Decoder[T]", body: bytes) -> T:
     try:
         message = decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

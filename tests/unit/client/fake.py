@@ -182,7 +182,7 @@ class FakeDaemon:
         self._next += 1
         id = SessionId(DaemonId(self.number), Incarnation(7), self._next)
         client = self.clients[self._next] = Client(sock, id, hello)
-        client.write(pack_frame(Welcome(1, id, f"d{self.number}", 1 << 20)))
+        client.write(pack_frame(Welcome(3, id, f"d{self.number}", 1 << 20)))
         return client
 
     def _take(self, client: Client, frame: Frame | MulticastFrame | effects.Message) -> None:

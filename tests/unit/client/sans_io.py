@@ -50,7 +50,7 @@ def view_frame(group: str, position: int, *members: SessionId, cause: Cause = Ca
 
 def fresh(sink: Sink | None = None, membership: bool = True) -> ClientSession:
     """Has said hello and heard nothing."""
-    hello = Hello(1, 1, "alice", 0, membership, "")
+    hello = Hello(2, 3, "alice", 0, membership, "")
     return ClientSession(hello, sink, lambda: 1_000)
 
 
@@ -60,7 +60,7 @@ def welcomed(
     session = fresh(sink, membership)
     sent = session.data_to_send()
     assert sent.startswith(MAGIC)
-    tell(session, Welcome(1, id, "three", 1 << 20))
+    tell(session, Welcome(3, id, "three", 1 << 20))
     session.outcomes.clear()
     return session
 

@@ -4,13 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.client.outbox import (
-    BUNDLE_BYTES,
-    LOOK_BYTES,
-    Groups,
-    Outbox,
-    join_payload,
-)
+from antiphon.client.destinations import Groups
+from antiphon.client.outbox import BUNDLE_BYTES, LOOK_BYTES, Outbox, join_payload
 from antiphon.core import effects
 from antiphon.core.errors import UsageError
 from antiphon.core.service import Service

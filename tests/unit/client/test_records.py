@@ -33,7 +33,7 @@ HERE = Member(ME.daemon, ME.incarnation)
 
 
 def daemons(view: ViewId | None = None) -> GroupRecords:
-    return GroupRecords(HERE, lambda name: view if name == "g" else None)
+    return GroupRecords(HERE, lambda name: view if name == "g" else None, lambda session: ())
 
 
 def rows_of(effects: list[Emit]) -> list[Record]:

@@ -55,7 +55,7 @@ from tests.unit.client.sans_io import (
 
 TOLD = b"".join(
     [
-        pack_frame(Welcome(1, ME, "three", 1000)),
+        pack_frame(Welcome(3, ME, "three", 1000)),
         pack_frame(view_frame("g", 1, ME, OTHER)),
         b"".join(pack_deliver(bundle((("g",), b"one"), (("x", "g"), b"")))),
         pack_frame(TransitionFrame("g", view_id(1))),
@@ -77,13 +77,13 @@ def all_events(*pieces: bytes) -> list[Event]:
 def test_bytes_become_events_however_they_are_split() -> None:
     whole = all_events(TOLD)
     members = (Participant(ME, "n4"), Participant(OTHER, "n1"))
-    one = Message(
+    one = Message.alone(
         OTHER, 1, "#bob#5", ("g",), b"one", Service.AGREED, 0, view_id(1), transitional=False
     )
     assert whole == [
         View("g", view_id(1), members, (ME,), Cause.JOIN, ""),
         one,
-        Message(OTHER, 2, "#bob#5", ("x", "g"), b"", Service.AGREED, 1, view_id(1), False),
+        Message.alone(OTHER, 2, "#bob#5", ("x", "g"), b"", Service.AGREED, 1, view_id(1), False),
         Transition("g", view_id(1)),
         Left("g"),
     ]
@@ -99,7 +99,7 @@ def test_hello_comes_first_and_nothing_else_before_the_welcome() -> None:
     assert session.data_to_send() == b"" and not session.wants_to_send
     session.join("g")
     assert session.data_to_send() == b"" and not session.wants_to_send
-    tell(session, Welcome(1, ME, "three", 1000))
+    tell(session, Welcome(3, ME, "three", 1000))
     assert session.wants_to_send and asked(session) == [JoinFrame("g")]
 
 

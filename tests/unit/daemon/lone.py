@@ -59,7 +59,7 @@ class Lone:
     def client(self, name: str = "alice", unix: bool = False) -> RawClient:
         """Let in."""
         made = self.stranger(unix)
-        made.begin(Hello(1, 1, name, 0, True, ""))
+        made.begin(Hello(2, 3, name, 0, True, ""))
         self.frame(made)
         return made
 

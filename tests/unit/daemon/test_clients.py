@@ -16,6 +16,7 @@ from antiphon.daemon import clients as module
 from antiphon.daemon.clients import HELLO_US, LAST_WORDS_US
 from antiphon.daemon.clock import clock
 from antiphon.wire.client import (
+    CLIENT_VERSION,
     LENGTH,
     MAGIC,
     Answer,
@@ -35,7 +36,7 @@ from tests.real.certificates import Authority
 from tests.real.rawclient import RawClient, Read
 from tests.unit.daemon.lone import Lone
 
-HELLO = Hello(1, 1, "alice", 0, True, "")
+HELLO = Hello(2, 3, "alice", 0, True, "")
 STATUS = Query(7, "status", {})
 SESSION = SessionId(DaemonId(1), Incarnation(1), 1)
 
@@ -59,7 +60,7 @@ def test_a_client_is_welcomed_serves_itself_and_leaves(tmp_path: Path) -> None:
         client.begin(HELLO)
         welcome = lone.frame(client)
         assert isinstance(welcome, Welcome)
-        assert (welcome.daemon, welcome.version) == ("one", 1)
+        assert (welcome.daemon, welcome.version) == ("one", CLIENT_VERSION)
         client.join("g")
         assert isinstance(lone.frame(client), ViewFrame)
         assert len(lone.clients) == 1
@@ -87,15 +88,15 @@ DEEP = bytes([ClientTag.QUERY]) + b"\x93\x01\xa1s\x81\xa1k" + b"\x91" * 3_000 + 
         (b"GET / HTTP/1.1\r\n\r\n", "unknown_protocol"),
         (b"\x16\x03\x01", "unknown_protocol"),
         (MAGIC + NOT_HELLO, "unexpected"),
-        (MAGIC + pack_frame(Welcome(1, SESSION, "one", 1)), "unexpected"),
+        (MAGIC + pack_frame(Welcome(3, SESSION, "one", 1)), "unexpected"),
         (MAGIC + LENGTH.pack(1 << 31), "too_long"),
         (MAGIC + LENGTH.pack(5_000), "too_long"),
         (MAGIC + LENGTH.pack(0), "too_short"),
         (MAGIC + LENGTH.pack(1) + b"\xff", "unknown_tag"),
         (MAGIC + LENGTH.pack(3) + bytes([ClientTag.HELLO]) + b"\xc1\xc1", "malformed"),
         (MAGIC + LENGTH.pack(len(DEEP)) + DEEP, "malformed"),
-        (MAGIC + pack_frame(Hello(3, 4, "x", 0, True, "")), "client_version"),
-        (MAGIC + pack_frame(Hello(1, 1, "x", 0, True, "guess")), "bad_token"),
+        (MAGIC + pack_frame(Hello(4, 5, "x", 0, True, "")), "client_version"),
+        (MAGIC + pack_frame(Hello(2, 3, "x", 0, True, "guess")), "bad_token"),
     ],
 )
 def test_a_stranger_that_begins_wrongly_is_told_and_counted(
@@ -307,7 +308,7 @@ def test_a_stopping_daemon_reads_nothing_and_lets_nobody_in(tmp_path: Path) -> N
         lone.turn_until(lambda: lone.clients._strangers)
         lone.clients.stop_reading()
         client.say(STATUS)
-        late.begin(Hello(1, 1, "late", 0, True, ""))
+        late.begin(Hello(2, 3, "late", 0, True, ""))
         assert_refused(lone.last_words(late), "daemon_stopping")
         (connection,) = lone.clients
         lone.clients.notify(Notify(connection.session, Flow(True)))

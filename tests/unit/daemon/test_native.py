@@ -12,6 +12,7 @@ from antiphon.core.trace import Cause
 from antiphon.daemon.dialect import Greeting, News, Say
 from antiphon.daemon.native import (
     EVIDENCE_MAX,
+    TABLES_TOLD_MAX,
     Native,
     NativeDialect,
     NativeReader,
@@ -20,13 +21,17 @@ from antiphon.daemon.native import (
     request_of,
     version_fault,
 )
+from antiphon.wire.body import Table, letters, referring_parts
 from antiphon.wire.client import (
+    CLIENT_VERSION,
     LENGTH,
     MAGIC,
     Answer,
     Close,
     FlowFrame,
+    ForgetFrame,
     Frame,
+    FrameReader,
     Goodbye,
     Hello,
     JoinedFrame,
@@ -36,6 +41,7 @@ from antiphon.wire.client import (
     MulticastFrame,
     Query,
     Refuse,
+    TableFrame,
     TransitionFrame,
     ViewFrame,
     Welcome,
@@ -44,7 +50,7 @@ from antiphon.wire.client import (
     read_frame,
 )
 
-HELLO = Hello(1, 1, "alice", 0, True, "")
+HELLO = Hello(2, 3, "alice", 0, True, "")
 STREAM = (
     MAGIC
     + pack_frame(HELLO)
@@ -106,7 +112,7 @@ def test_what_a_client_asks() -> None:
 
 
 @pytest.mark.parametrize(
-    "frame", [HELLO, Welcome(1, SESSION, "one", 1), Close("slow"), FlowFrame(True), LeftFrame("g")]
+    "frame", [HELLO, Welcome(3, SESSION, "one", 1), Close("slow"), FlowFrame(True), LeftFrame("g")]
 )
 def test_what_no_client_says_is_refused(frame: Frame) -> None:
     with pytest.raises(DecodeError) as refused:
@@ -139,6 +145,61 @@ def test_what_a_client_is_told(news: News, frame: Frame) -> None:
 def test_a_message_passes_unread() -> None:
     message = effects.Message(SESSION, 5, 3, Service.CAUSAL, b"body", True, (0, 2))
     assert read_frame(b"".join(dialect().message(message))[LENGTH.size :]) == message
+
+
+TABLE = (("g",), ("g", "h"), ("x",))
+
+
+def referring(*places: int, origin: SessionId = SESSION, table: Table = TABLE) -> effects.Message:
+    body = b"".join(referring_parts(places, [0] * len(places), [b"p"] * len(places), "bob"))
+    return effects.Message(origin, 5, len(places), Service.AGREED, body, False, table=table)
+
+
+def told(speaks: NativeDialect, message: effects.Message) -> list[Frame | effects.Message]:
+    frames = FrameReader().feed(b"".join(speaks.message(message)))
+    found = [read_frame(frame) for frame in frames]
+    return [one for one in found if isinstance(one, Frame | effects.Message)]
+
+
+def speaking(newest: int = CLIENT_VERSION) -> NativeDialect:
+    speaks = dialect()
+    list(speaks.hear(MAGIC + pack_frame(Hello(2, newest, "alice", 0, True, ""))))
+    speaks.welcome(SESSION, "")
+    return speaks
+
+
+def test_a_client_is_told_a_table_before_what_refers_to_it_and_once() -> None:
+    speaks = speaking()
+    first = told(speaks, referring(0, 1, table=TABLE[:2]))
+    assert first[0] == TableFrame(SESSION, 0, TABLE[:2]) and len(first) == 2
+    assert len(told(speaks, referring(1, 0, table=TABLE[:2]))) == 1
+    assert told(speaks, referring(2))[0] == TableFrame(SESSION, 2, TABLE[2:])
+    assert len(told(speaks, referring(2))) == 1
+
+
+def test_the_table_that_was_not_used_for_longest_is_forgotten_at_both_ends() -> None:
+    speaks = speaking()
+    others = [SESSION._replace(number=100 + at) for at in range(TABLES_TOLD_MAX)]
+    for other in others:
+        told(speaks, referring(0, origin=other))
+    told(speaks, referring(0, origin=others[0]))
+    more = told(speaks, referring(0))
+    assert [frame for frame in more if isinstance(frame, ForgetFrame)] == [ForgetFrame(others[1])]
+    assert isinstance(told(speaks, referring(0, origin=others[1]))[0], TableFrame)
+    assert len(told(speaks, referring(0, origin=others[0]))) == 1
+
+
+def test_an_older_client_is_told_the_groups_by_name() -> None:
+    many = tuple((f"g{number}",) for number in range(3000))
+    message = referring(*range(3000), table=many)
+    message.chosen = (1, 2999)
+    found = told(speaking(newest=2), message)
+    assert len(found) == 2, "a head has so many destinations; what is in none of them is left out"
+    seen = []
+    for one in found:
+        assert isinstance(one, effects.Message)
+        seen += [(letter.number, letter.groups) for letter in letters(one)]
+    assert seen == [(6, ("g1",)), (3004, ("g2999",))]
 
 
 def test_long_texts_are_cut_to_what_a_client_takes() -> None:

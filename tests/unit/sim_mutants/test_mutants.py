@@ -45,8 +45,9 @@ def test_there_are_enough_of_each_area() -> None:
     assert areas["recovery"] >= 8
     assert areas["flow"] >= 3
     assert areas["groups"] >= 3
+    assert areas["tables"] >= 3
     assert areas["kept"] >= 3, "some in one site, some between sites"
-    one_site = {"membership", "recovery", "ordering", "ring", "flow", "groups"}
+    one_site = {"membership", "recovery", "ordering", "ring", "flow", "groups", "tables"}
     between = {"representative", "pruning", "routing", "hop", "abroad"}
     sites = Counter(mutant.area for mutant in MUTANTS.values() if mutant.sites)
     assert set(sites) == between | {"kept"}

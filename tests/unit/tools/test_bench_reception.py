@@ -21,7 +21,7 @@ TIME = range(8, 16)
 
 def message(payload: bytes, kind: int = MESSAGE) -> Message:
     origin: Any = None
-    return Message(origin, 1, "#s#1", ("g",), payload, Service.AGREED, kind, None, False)
+    return Message.alone(origin, 1, "#s#1", ("g",), payload, Service.AGREED, kind, None, False)
 
 
 def sent(number: int, sender: int = 0, time: int = 0, size: int = SIZE) -> Message:

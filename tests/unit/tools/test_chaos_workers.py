@@ -96,9 +96,9 @@ def test_last_words_are_safe() -> None:
 
 
 def message(kind: int) -> Message:
-    """Of the fields only two count here; others may come and go."""
-    fields: dict[str, Any] = dict.fromkeys(Message.__struct_fields__)
-    return Message(**{**fields, "groups": ("g1",), "kind": kind})
+    return Message.alone(
+        SessionId(DaemonId(1), Incarnation(1), 1), 1, "#s#1", ("g1",), b"", kind=kind
+    )
 
 
 async def events(kinds: list[int]) -> AsyncIterator[Message]:

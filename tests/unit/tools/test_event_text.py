@@ -34,7 +34,7 @@ VIEW = ViewId(ConfigId(1, DaemonId(7), Incarnation(1), 1), 1, 0)
 
 
 def message(payload: bytes, transitional: bool = False) -> Message:
-    return Message(
+    return Message.alone(
         *(ANN, 1, "#ann#7", ("chat", "news"), payload, Service.AGREED, 3, VIEW, transitional)
     )
 

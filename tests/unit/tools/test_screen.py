@@ -12,7 +12,7 @@ from antiphon.tools.screen import Screen
 
 def said(who: int, text: str) -> Message:
     origin = SessionId(DaemonId(who), Incarnation(1), 1)
-    return Message(
+    return Message.alone(
         *(origin, 1, f"#s{who}#{who}", ("chat",), text.encode(), Service.AGREED, 0, None, False)
     )
 

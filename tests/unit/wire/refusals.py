@@ -356,7 +356,7 @@ BODIES = [
     Refusal("wrong_size", "cut", ONE, BY_NAME[ONE].raw[:-1]),
     field("bad_field", "a table of 65001 bytes", ONE, 0, "I", 65_001),
     field("malformed", "a table longer than the body", ONE, 0, "I", 65_000),
-    field("not_canonical", "a flag of its own", ONE, 8, "B", 4),
+    field("not_canonical", "a flag of its own", ONE, 8, "B", 8),
     field("malformed", "keyed to two groups", ONE, 8, "B", 2),
     field("malformed", "a table of no destinations", ONE, 9, "H", 0),
     field("malformed", "a table of more destinations", ONE, 9, "H", 2),

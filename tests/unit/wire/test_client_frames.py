@@ -1,6 +1,5 @@
 """Frames between a client and its daemon: one spelling, bounded, however the bytes are split."""
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +14,10 @@ from antiphon.wire.client import (
     Answer,
     ClientTag,
     Close,
+    DefinedFrame,
+    DefineFrame,
     FlowFrame,
+    ForgetFrame,
     Frame,
     FrameReader,
     Goodbye,
@@ -27,25 +29,29 @@ from antiphon.wire.client import (
     MulticastFrame,
     Query,
     Refuse,
+    TableFrame,
     TransitionFrame,
     ViewFrame,
     Welcome,
     pack_deliver,
     pack_frame,
     pack_multicast,
-    pack_welcome,
     read_frame,
 )
 
 SESSION = SessionId(DaemonId(3), Incarnation(1 << 60), 7)
 VIEW = ViewId(ConfigId(4, DaemonId(3), Incarnation(5), 6), 9, 0)
 EXAMPLES: list[Frame] = [
-    Hello(1, 1, "anna", 3, True, "secret"),
+    Hello(2, 3, "anna", 3, True, "secret"),
     JoinFrame("alpha"),
     LeaveFrame("alpha"),
     Goodbye(),
     Query(4, "status", {"all": True}),
-    Welcome(1, SESSION, "one", 1 << 24),
+    DefineFrame((("alpha",), ("alpha", "beta"))),
+    DefinedFrame(300),
+    TableFrame(SESSION, 2, (("gamma",),)),
+    ForgetFrame(SESSION),
+    Welcome(3, SESSION, "one", 1 << 24),
     Refuse("bad_group", "what", "remedy", "alpha"),
     ViewFrame("alpha", VIEW, ((SESSION, "anna"),), (SESSION,), Cause.JOIN, ""),
     JoinedFrame("alpha"),
@@ -131,12 +137,3 @@ def test_nothing_but_the_declared_error(raw: bytes) -> None:
         read_frame(raw)
     except DecodeError:
         pass
-
-
-def test_an_older_client_is_told_no_more_than_it_knows() -> None:
-    """Version 1 had no size of bundles, and refuses what it does not know."""
-    new = Welcome(2, SESSION, "one", 1 << 24, 60_000)
-    assert read_frame(cut(pack_welcome(new))) == new
-    old = cut(pack_welcome(Welcome(1, SESSION, "one", 1 << 24, 60_000)))
-    assert len(msgspec.msgpack.decode(old[1:])) == 4
-    assert read_frame(old) == Welcome(1, SESSION, "one", 1 << 24)

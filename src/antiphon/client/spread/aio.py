@@ -10,11 +10,12 @@ from types import TracebackType
 from typing import Any
 
 from antiphon.client.aio import wake
+from antiphon.client.destinations import Groups
 from antiphon.client.errors import Disconnected, SessionError, Unsent, disconnected
 from antiphon.client.events import Event
 from antiphon.client.line import Line
 from antiphon.client.options import TIMEOUT_S
-from antiphon.client.outbox import Groups, Payload
+from antiphon.client.outbox import Payload
 from antiphon.client.outcomes import HELLO, Key, unread
 from antiphon.client.session import PATIENCE
 from antiphon.client.sockets import open_socket, unreachable

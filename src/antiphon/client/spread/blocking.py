@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
 
+from antiphon.client.destinations import Groups
 from antiphon.client.errors import Disconnected, SessionError, Unsent, disconnected
 from antiphon.client.events import Event
 from antiphon.client.options import TIMEOUT_S
-from antiphon.client.outbox import Groups, Payload
+from antiphon.client.outbox import Payload
 from antiphon.client.outcomes import HELLO, Key, Outcome
 from antiphon.client.pipe import FOREVER, Pipe
 from antiphon.client.sockets import open_socket, unreachable

@@ -6,7 +6,8 @@ its payload. The transport takes all that waits in one piece.
 
 import sys
 
-from antiphon.client.outbox import KINDS, Groups, Payload, join_payload
+from antiphon.client.destinations import Groups
+from antiphon.client.outbox import KINDS, Payload, join_payload
 from antiphon.core.errors import UsageError
 from antiphon.core.service import Service
 from antiphon.wire.spread.messages import Letterhead

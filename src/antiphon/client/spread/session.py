@@ -11,9 +11,10 @@ with membership; without it they are taken for done when they are sent.
 
 from collections import deque
 
+from antiphon.client.destinations import Groups
 from antiphon.client.errors import Refused, disconnected
 from antiphon.client.events import Closed, Event, Left, Refusal
-from antiphon.client.outbox import Groups, Payload
+from antiphon.client.outbox import Payload
 from antiphon.client.outcomes import HELLO, Key, Outcome
 from antiphon.client.session import (
     EVENT_BYTES_MAX,

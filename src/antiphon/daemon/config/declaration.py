@@ -183,6 +183,9 @@ class Limits:
     groups: int = key(count(1, 65_536), SESSIONS.memberships_max)
     """Groups joined by all clients of one daemon together."""
 
+    table_bytes: int = key(SIZE, SESSIONS.table_bytes_max)
+    """Names that clients of one daemon have defined because they send to many groups."""
+
     backlog: int = key(count(1, COUNT_MAX), SESSIONS.backlog_max)
     """News that a client has not taken; from here it is cut off."""
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 LIMITS = {
     "sessions": "sessions_max",
     "groups": "memberships_max",
+    "table_bytes": "table_bytes_max",
     "backlog": "backlog_max",
     "backlog_bytes": "backlog_bytes_max",
     "queue_bytes_low": "queue_bytes_low",

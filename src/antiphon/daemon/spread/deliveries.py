@@ -62,7 +62,7 @@ class Deliveries:
     # Messages.
 
     def _pack_message(self, message: Message) -> bytes:
-        body = read_body(message.body, message.count)
+        body = read_body(message.body, message.count, message.table)
         count = len(message.chosen) or message.count
         sender = self._names.of_session(body.sender, message.origin.daemon)
         if sender is None:

@@ -7,6 +7,7 @@ from ipaddress import ip_network
 
 from antiphon.core.effects import (
     Closed,
+    Defined,
     Disconnect,
     Flow,
     Join,
@@ -208,7 +209,7 @@ class SpreadDialect:
                 return pack_self_leave(group) if self._membership else b""
             case Refused(code, what, remedy):
                 return self._tell_refused(code, what, remedy)
-            case Joined() | Flow() | Closed():
+            case Joined() | Defined() | Flow() | Closed():
                 return b""  # it stops being read, or its stream ends
 
     def _tell_view(self, view: View) -> bytes:

@@ -1,15 +1,17 @@
-"""Who is in which group: pure bookkeeping, the same at every daemon of a configuration."""
+"""Who is in which group, and what sessions have defined: pure bookkeeping, the same at every daemon
+of a configuration."""
 
 from collections.abc import Mapping
 
 from antiphon.core.ids import ConfigId, DaemonId, GroupName, Member, SessionId, ViewId
 from antiphon.core.ranges import RangeSet
-from antiphon.protocol.groups.exchange import Told
+from antiphon.protocol.groups.exchange import Exchange
+from antiphon.protocol.groups.tables import Tables
 from antiphon.protocol.groups.views import Group, cut_view_id
-from antiphon.wire.control import GroupStanding, GroupState, SessionState
+from antiphon.wire.changes import GroupStanding, GroupState, SessionState, TableState
 
 STANDINGS_MAX = 1024
-"""A state is closed when the next daemon would bring it above so many memberships."""
+"""A state is closed when the next daemon would bring it above so many memberships and places."""
 
 Ranks = Mapping[DaemonId, int]
 """Places of daemons in the list of members, counted from 1."""
@@ -18,6 +20,7 @@ Ranks = Mapping[DaemonId, int]
 class Directory:
     def __init__(self) -> None:
         self.groups: dict[GroupName, Group] = {}
+        self.tables = Tables()
         self._of_session: dict[SessionId, dict[GroupName, None]] = {}
 
     def groups_of(self, session: SessionId) -> tuple[GroupName, ...]:
@@ -59,6 +62,7 @@ class Directory:
         lost somebody."""
         changed = []
         coming = frozenset(together)
+        self.tables.cut(coming)
         for name in sorted(self.groups):
             group = self.groups[name]
             group.changed_at = 0
@@ -92,29 +96,38 @@ class Directory:
             standings = tuple(map(self._standing, groups))
             state = SessionState(session.daemon, session.number, label, standings)
             by_daemon.setdefault(session.daemon, []).append(state)
+        tables_at: dict[DaemonId, list[TableState]] = {}
+        for table in self.tables.states():
+            tables_at.setdefault(table.daemon, []).append(table)
         states: list[GroupState] = []
-        places, sessions, standing = RangeSet(), list[SessionState](), 0
+        places, sessions, tables, standing = RangeSet(), list[SessionState](), list[TableState](), 0
         for member in family:
-            own = by_daemon.get(member.daemon, [])
-            standing += sum(len(session.groups) for session in own)
-            if places and standing > STANDINGS_MAX:
-                states.append(GroupState(tuple(places.runs()), tuple(sessions)))
-                places, sessions = RangeSet(), []
-                standing = sum(len(session.groups) for session in own)
+            own, defined = by_daemon.get(member.daemon, []), tables_at.get(member.daemon, [])
+            more = sum(len(session.groups) for session in own)
+            more += sum(len(table.destinations) for table in defined)
+            if places and standing + more > STANDINGS_MAX:
+                told = tuple(places.runs()), tuple(sessions)
+                states.append(GroupState(*told, tables=tuple(tables)))
+                places, sessions, tables, standing = RangeSet(), [], [], 0
             places.add(ranks[member.daemon])
             sessions += own
-        return [*states, GroupState(tuple(places.runs()), tuple(sessions))]
+            tables += defined
+            standing += more
+        told = tuple(places.runs()), tuple(sessions)
+        return [*states, GroupState(*told, tables=tuple(tables))]
 
     def _standing(self, name: GroupName) -> GroupStanding:
         group = self.groups[name]
         return GroupStanding(name, group.view, group.era, group.index)
 
     def merge(
-        self, told: Told, view: ViewId
+        self, exchange: Exchange, view: ViewId
     ) -> list[tuple[GroupName, Group, dict[SessionId, ViewId]]]:
         """Put everybody's sessions together: (group, joint group, last view of each member)
         per group whose members come from several views. Members that all come from one view
         are all of that view: whoever else was in it has been cut off under another id."""
+        told = exchange.sessions
+        self.tables.load(exchange.tables)
         members: dict[GroupName, dict[SessionId, str]] = {}
         last_views: dict[GroupName, dict[SessionId, ViewId]] = {}
         standings: dict[GroupName, GroupStanding] = {}

@@ -7,7 +7,8 @@ Those who have the same directory are a family, and the lowest of it tells it fo
 from antiphon.core.errors import DecodeError
 from antiphon.core.ids import Configuration, Member, SessionId
 from antiphon.core.ranges import RangeSet
-from antiphon.wire.control import GroupState, SessionState
+from antiphon.wire.body import Table
+from antiphon.wire.changes import GroupState, SessionState, TableState
 from antiphon.wire.retained import KeptState
 
 Told = dict[SessionId, SessionState]
@@ -22,6 +23,7 @@ class Exchange:
         """Places of members that nobody has spoken for."""
 
         self.sessions: Told = {}
+        self.tables: dict[SessionId, Table] = {}
         self.kept: list[KeptState] = []
         """What lies behind the groups, as each family told it, in the order of telling."""
 
@@ -34,13 +36,17 @@ class Exchange:
             left.remove_run(first, last)
         if len(left) + len(spoken_for) != len(self._missing) or not spoken_for:
             raise DecodeError("bad_state", "of others than those who are still to be told of")
-        told: Told = {}
-        for session in state.sessions:
-            place = places.get(session.daemon, 0)
+
+        def id_of(told: SessionState | TableState) -> SessionId:
+            place = places.get(told.daemon, 0)
             if place not in spoken_for:
-                raise DecodeError("bad_state", f"a session of {session.daemon}")
-            told[SessionId(*members[place - 1], session.session)] = session
-        self.sessions.update(told)
+                raise DecodeError("bad_state", f"a session of {told.daemon}")
+            return SessionId(*members[place - 1], told.session)
+
+        sessions = {id_of(session): session for session in state.sessions}
+        tables = {id_of(table): table.destinations for table in state.tables}
+        self.sessions.update(sessions)
+        self.tables.update(tables)
         self.kept += state.kept
         self._missing = left
         return not left

@@ -16,12 +16,15 @@ Timers   none
 After    docs/protocols/groups.md
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from antiphon.core.bundle import Bundle
 from antiphon.core.effects import (
     Ask,
     ChangeMade,
+    Define,
+    Defined,
     Delivered,
     Ended,
     Forget,
@@ -63,9 +66,11 @@ from antiphon.protocol.groups.directory import Directory
 from antiphon.protocol.groups.exchange import Exchange, family_of
 from antiphon.protocol.groups.keeping import Keeping
 from antiphon.protocol.groups.records import GroupRecords
+from antiphon.protocol.groups.routing import Reached, Routing, Way
 from antiphon.protocol.groups.views import Group
-from antiphon.wire.body import Body, Destination, Table, address_of, read_body
-from antiphon.wire.control import (
+from antiphon.wire.body import Body, Destination, address_of, read_body, refers
+from antiphon.wire.changes import (
+    DefineTable,
     EndSession,
     GroupState,
     JoinGroup,
@@ -74,18 +79,6 @@ from antiphon.wire.control import (
     read_group_change,
 )
 from antiphon.wire.retained import KeptState
-
-Route = list[tuple[int, list[tuple[GroupName, ...]]]]
-"""Local sessions that a table of destinations reaches, and by which groups each time."""
-
-Reached = dict[int, tuple[GroupName, ...]]
-"""Local sessions that one destination reaches, and by which of its groups."""
-
-ROUTES_REMEMBERED = 1024
-TABLE_REMEMBERED_MAX = 16
-"""Longer tables hardly ever come again: whoever sends to many groups sends to others each time."""
-
-REACHED_REMEMBERED = 32_768
 
 
 class State(StrEnum):
@@ -121,15 +114,14 @@ class Groups:
         self._level = level
         self.keeping = Keeping(retain or RetainSettings(), stored)
         self._directory = Directory()
-        self._records = GroupRecords(me, self._view_of)
+        self._records = GroupRecords(me, self._view_of, self._directory.tables.of)
         self._configuration = Configuration(NO_CONFIG, ())
         self._sessions: dict[int, LocalSession] = {}
         self._own: dict[SessionId, LocalSession] = {}
         """The same, by their ids."""
 
         self._private: dict[GroupName, int] = {}
-        self._routes: dict[Table, Route] = {}
-        self._reached: dict[Destination, Reached] = {}
+        self._routing = Routing(self._reached)
         self.state = State.SETTLED
         self._family: tuple[Member, ...] = (me,)
         """In EXCHANGE: who has the same directory as I."""
@@ -159,8 +151,11 @@ class Groups:
             case Ask(_, Join(session, group)):
                 asking = self._sessions[session]
                 asking.asked[group] = None
-                change = JoinGroup(session, asking.name, group)
-                return self._submit_change(now, asking, change, (group,))
+                join = JoinGroup(session, asking.name, group)
+                return self._submit_change(now, asking, join, (group,))
+            case Ask(_, Define(session, destinations)):
+                change = DefineTable(session, destinations)
+                return self._submit_change(now, self._sessions[session], change, ())
             case Ask(_, Leave(session, group)):
                 asking = self._sessions[session]
                 asking.asked.pop(group, None)
@@ -181,14 +176,14 @@ class Groups:
         id = SessionId(self._me.daemon, self._me.incarnation, opened.session)
         self._sessions[opened.session] = self._own[id] = LocalSession(id, opened)
         self._private[private_group(opened.name, self._me.daemon)] = opened.session
-        self._forget_routes()
+        self._routing.forget()
         return []
 
     def _end(self, now: Instant, number: int) -> list[Word]:
         session = self._sessions.pop(number)
         del self._own[session.id]
         del self._private[private_group(session.name, self._me.daemon)]
-        self._forget_routes()
+        self._routing.forget()
         return self._submit_change(now, session, EndSession(number), tuple(session.asked))
 
     def _multicast(self, now: Instant, multicast: Multicast) -> list[Word]:
@@ -199,7 +194,7 @@ class Groups:
         else:
             first = session.sent + 1
             session.sent += multicast.count
-        names, head = address_of(multicast.body)
+        names, everywhere = self._address(session.id, multicast)
         bundle = Bundle(
             self._me,
             multicast.session,
@@ -209,15 +204,27 @@ class Groups:
             multicast.body,
             self_discard=multicast.self_discard,
             names=names,
-            everywhere=self.keeping.wants(multicast.service, head),
+            everywhere=everywhere,
         )
         return self._submit(now, session, bundle)
+
+    def _address(self, session: SessionId, sent: Multicast) -> tuple[tuple[GroupName, ...], bool]:
+        """Groups that a bundle is to, and whether all daemons want it. Where there is one segment
+        nobody asks to which: then a table's are told, and nothing is read."""
+        if not refers(sent.body):
+            names, head = address_of(sent.body)
+            return names, self.keeping.wants(sent.service, head.producer, names)
+        tables = self._directory.tables
+        names = tables.names_of(session)
+        if self._configuration.parts:
+            names = read_body(sent.body, sent.count, tables.of(session)).names
+        return names, self.keeping.wants(sent.service, "", names)
 
     def _submit_change(
         self,
         now: Instant,
         session: LocalSession,
-        change: JoinGroup | LeaveGroup | EndSession,
+        change: JoinGroup | LeaveGroup | EndSession | DefineTable,
         names: tuple[GroupName, ...],
     ) -> list[Word]:
         """One ordered message (SP-35), in line with what the session sent before."""
@@ -249,7 +256,7 @@ class Groups:
 
     def _deliver_change(self, now: Instant, bundle: Bundle, lineage: int) -> list[Word]:
         self._last_change = bundle.position
-        self._forget_routes()
+        self._routing.forget()
         view = ViewId(self._configuration.id, bundle.position, lineage)
         try:
             change = read_group_change(bundle.body)
@@ -265,8 +272,13 @@ class Groups:
             case LeaveGroup(number, group):
                 session = SessionId(sender.daemon, sender.incarnation, number)
                 return self._leave(now, session, group, view, Cause.LEAVE)
+            case DefineTable(number, destinations):
+                session = SessionId(sender.daemon, sender.incarnation, number)
+                table = self._directory.tables.define(session, destinations)
+                return [Tell(number, Defined(len(table)))] if session in self._own else []
             case EndSession(number):
                 session = SessionId(sender.daemon, sender.incarnation, number)
+                self._directory.tables.forget(session)
                 effects: list[Word] = []
                 for group in self._directory.groups_of(session):
                     effects += self._leave(now, session, group, view, Cause.DISCONNECT)
@@ -321,7 +333,7 @@ class Groups:
         if self.state == State.SETTLED or not self._exchange.take(state):
             return []
         effects: list[Word] = []
-        for name, group, last_views in self._directory.merge(self._exchange.sessions, view):
+        for name, group, last_views in self._directory.merge(self._exchange, view):
             local_ones = self._local(group)
             moved = _sets(group, last_views) if local_ones else ()
             for local in local_ones:
@@ -377,8 +389,9 @@ class Groups:
 
     def _deliver_messages(self, now: Instant, event: Delivered) -> list[Word]:
         bundle, transitional = event.bundle, event.transitional
+        origin = bundle.origin
         try:
-            body = read_body(bundle.body, bundle.count)
+            body = read_body(bundle.body, bundle.count, self._directory.tables.of(origin))
         except DecodeError as error:
             return [self._records.drop(now, bundle.sender.daemon, error)]
         effects: list[Word] = []
@@ -391,49 +404,23 @@ class Groups:
             effects += self.keeping.keep(bundle, body, skipped, event.lineage)
             if skipped == bundle.count:
                 return effects
-        for number, mine in self._route(body.table):
-            if bundle.self_discard and self._sessions[number].id == bundle.origin:
+        for way in self._routing.ways(origin, body):
+            number = way.number
+            if bundle.self_discard and self._sessions[number].id == origin:
                 continue
             if bundle.service == Service.UNRELIABLE:
-                mine = [self._in_same_view(bundle, groups) for groups in mine]
-            if any(mine[where] for where in body.destinations):
-                effects.append(Tell(number, _message(bundle, body, mine, transitional, skipped)))
+                way = Way(number, [self._in_same_view(bundle, groups) for groups in way.groups])
+            chosen = way.chosen(body)[skipped:]
+            if chosen:
+                effects.append(Tell(number, _message(bundle, body, chosen, transitional)))
                 if self._level == Level.ALL:
-                    effects += self._records.hand(now, number, bundle, body, mine, skipped)
+                    effects += self._records.hand(now, number, bundle, body, way.groups, skipped)
         return effects
 
-    def _route(self, table: Table) -> Route:
-        """Decided once per table and directory, or per destination if the table is long."""
-        if len(table) > TABLE_REMEMBERED_MAX:
-            return self._find_route(table)
-        route = self._routes.get(table)
-        if route is None:
-            if len(self._routes) >= ROUTES_REMEMBERED:
-                self._routes.clear()
-            route = self._routes[table] = self._find_route(table)
-        return route
-
-    def _find_route(self, table: Table) -> Route:
-        known = self._reached
-        reached = []
-        for destination in table:
-            found = known.get(destination)
-            reached.append(self._find_reached(destination) if found is None else found)
-        numbers = sorted(set().union(*reached))
-        return [(number, [one.get(number, ()) for one in reached]) for number in numbers]
-
-    def _find_reached(self, destination: Destination) -> Reached:
+    def _reached(self, destination: Destination) -> Reached:
+        """By local sessions: which of these groups each is in."""
         numbers = {number for name in destination for number in self._numbers_in(name)}
-        found = {number: self._reaching(number, destination) for number in numbers}
-        if len(self._reached) >= REACHED_REMEMBERED:
-            self._reached.clear()
-        self._reached[destination] = found
-        return found
-
-    def _forget_routes(self) -> None:
-        """Somebody came or went."""
-        self._routes.clear()
-        self._reached.clear()
+        return {number: self._reaching(number, destination) for number in numbers}
 
     def _numbers_in(self, name: GroupName) -> list[int]:
         """Local sessions that a group name reaches."""
@@ -500,7 +487,7 @@ class Groups:
         self._last_change = 0
         self._coming = None
         self._exchange = Exchange(installed.configuration)
-        self._forget_routes()
+        self._routing.forget()
         effects: list[Word] = [self._records.install(now, installed)]
         config = installed.configuration.id
         for name, group, old in self._directory.cut(config, installed.base, installed.together):
@@ -544,20 +531,7 @@ class Groups:
         return group.view if group is not None else None
 
 
-def _message(
-    bundle: Bundle,
-    body: Body,
-    mine: list[tuple[GroupName, ...]],
-    transitional: bool,
-    skipped: int,
-) -> Message:
-    chosen: tuple[int, ...] = ()
-    if skipped:
-        chosen = tuple(range(skipped, bundle.count))
-    elif not all(mine):
-        chosen = tuple([at for at, where in enumerate(body.destinations) if mine[where]])
-        if len(chosen) == bundle.count:
-            chosen = ()
+def _message(bundle: Bundle, body: Body, chosen: Sequence[int], transitional: bool) -> Message:
     return Message(
         bundle.origin,
         bundle.number,
@@ -565,8 +539,9 @@ def _message(
         bundle.service,
         bundle.body,
         transitional,
-        chosen,
+        () if len(chosen) == bundle.count else tuple(chosen),
         bundle.self_discard,
+        body.table if body.refers else (),
     )
 
 

@@ -13,7 +13,7 @@ from antiphon.core.ids import PRIVATE_MARK, ConfigId, GroupName
 from antiphon.core.keeping import KeepRule, RetainSettings
 from antiphon.core.offsets import NO_BRANCH, Branch
 from antiphon.core.service import ORDERED, Service
-from antiphon.wire.body import Body, Head, Table
+from antiphon.wire.body import Body
 from antiphon.wire.retained import (
     COVERED_MAX,
     PRODUCERS_MAX,
@@ -25,7 +25,7 @@ from antiphon.wire.retained import (
     pack_part,
 )
 
-TABLES_REMEMBERED = 1024
+NAMES_REMEMBERED = 32_768
 STANDINGS_MAX = 2048
 MARK_BYTES_MAX = 4 * 1024 * 1024
 """What is exchanged of all groups must fit one bundle, whatever clients do."""
@@ -128,7 +128,9 @@ class Keeping:
         """Groups with marks, those that had no keyed message for longest first."""
 
         self._mark_bytes = 0
-        self._tables: dict[Table, tuple[GroupName, ...]] = {}
+        self._decided: dict[GroupName, bool] = {}
+        """Which groups are kept, of those that were asked for."""
+
         self.join(tuple(stored))
 
     def standing(self, group: GroupName) -> Standing:
@@ -142,11 +144,11 @@ class Keeping:
     def is_kept(self, group: GroupName) -> bool:
         return not group.startswith(PRIVATE_MARK) and self._settings.rule_of(group) is not None
 
-    def wants(self, service: Service, head: Head) -> bool:
+    def wants(self, service: Service, producer: str, names: tuple[GroupName, ...]) -> bool:
         """Must every daemon see messages of this kind?"""
         if service not in ORDERED:
             return False
-        return bool(head.producer) or bool(self._settings.rules and self._kept_of(head.table))
+        return bool(producer) or bool(self._settings.rules and self._kept_of(names))
 
     def repeats(self, body: Body, count: int) -> int:
         """How many messages of a keyed bundle were delivered before."""
@@ -192,7 +194,7 @@ class Keeping:
         if not self._settings.rules or skipped == bundle.count:
             return []
         kept: list[Keep] = []
-        for group in self._kept_of(body.table):
+        for group in self._kept_of(body.names):
             rule = self._settings.rule_of(group)
             assert rule is not None, "a kept group has a rule"
             if self._standing(group) is None:
@@ -251,15 +253,14 @@ class Keeping:
         covered = _sorted(standing.covered)
         return KeptState(group, standing.before, covered, tuple(marks.items()))
 
-    def _kept_of(self, table: Table) -> tuple[GroupName, ...]:
-        kept = self._tables.get(table)
-        if kept is None:
-            names = dict.fromkeys(name for destination in table for name in destination)
-            kept = tuple(name for name in names if self.is_kept(name))
-            if len(self._tables) >= TABLES_REMEMBERED:
-                self._tables.clear()
-            self._tables[table] = kept
-        return kept
+    def _kept_of(self, names: tuple[GroupName, ...]) -> list[GroupName]:
+        decided = self._decided
+        if len(decided) > NAMES_REMEMBERED:
+            decided.clear()
+        for name in names:
+            if name not in decided:
+                decided[name] = self.is_kept(name)
+        return [name for name in names if decided[name]]
 
     # Configurations.
 

@@ -9,9 +9,10 @@ from antiphon.core.errors import DecodeError
 from antiphon.core.ids import ConfigId, Configuration, GroupName, Member, SessionId, ViewId
 from antiphon.core.machine import Instant
 from antiphon.core.trace import Cause, Kind, Record
-from antiphon.wire.body import Body, read_body
+from antiphon.wire.body import Body, Table, read_body
 
 Lookup = Callable[[GroupName], ViewId | None]
+TableOf = Callable[[SessionId], Table]
 
 
 def destination_runs(body: Body) -> Iterator[tuple[int, int, int]]:
@@ -28,9 +29,10 @@ def destination_runs(body: Body) -> Iterator[tuple[int, int, int]]:
 
 
 class GroupRecords:
-    def __init__(self, me: Member, view_of: Lookup) -> None:
+    def __init__(self, me: Member, view_of: Lookup, table_of: TableOf) -> None:
         self._me = me
         self._view_of = view_of
+        self._table_of = table_of
 
     def plain(self, kind: Kind, now: Instant) -> Record:
         return Record(kind, now, self._me.daemon, self._me.incarnation)
@@ -61,12 +63,15 @@ class GroupRecords:
             row = self._change(Kind.SUBMIT, now, bundle)
             row.session = bundle.session
             return [Emit(row)]
-        body = read_body(bundle.body, bundle.count)
+        body = self._open(bundle)
         rows = self.messages(Kind.SUBMIT, now, bundle, body, list(body.table))
         for row in rows:
             row.session = bundle.session
             row.detail = "discard" if bundle.self_discard else ""
         return [Emit(row) for row in rows]
+
+    def _open(self, bundle: Bundle) -> Body:
+        return read_body(bundle.body, bundle.count, self._table_of(bundle.origin))
 
     def _change(self, kind: Kind, now: Instant, bundle: Bundle) -> Record:
         """A group change: a message to the daemons, and to no group."""
@@ -85,7 +90,7 @@ class GroupRecords:
         if bundle.control:
             rows = [self._change(Kind.SEND, now, bundle)]
         else:
-            body = read_body(bundle.body, bundle.count)
+            body = self._open(bundle)
             rows = self.messages(Kind.SEND, now, bundle, body, list(body.table))
         for row in rows:
             row.config = config.id

@@ -6,11 +6,15 @@ After    docs/protocols/groups.md. Bad requests are refused with a code and a re
          that does not take its news is cut off before it costs anybody else (P3).
 """
 
+from collections.abc import Iterable
+
 from antiphon.core.bundle import CHANGE_BYTES
 from antiphon.core.effects import (
     Ask,
     Closed,
     Connect,
+    Define,
+    Defined,
     Disconnect,
     Drained,
     Emit,
@@ -40,9 +44,10 @@ from antiphon.core.service import ORDERED, Service
 from antiphon.core.trace import Kind, Level, Record
 from antiphon.protocol.sessions.access import Access
 from antiphon.protocol.sessions.settings import STRONG, SessionSettings
-from antiphon.wire.body import Body, read_body
+from antiphon.wire.body import GROUPS_PER_MESSAGE_MAX, Body, Table, read_body
 from antiphon.wire.retained import PRODUCER_BYTES_MAX
 from antiphon.wire.ring import BUNDLE_BYTES_MAX, MESSAGE_BYTES_MAX
+from antiphon.wire.tables import PLACES_MAX, names_bytes
 
 PROFILES_REMEMBERED = 32_768
 BACKLOG_ROW_MIN = 64
@@ -59,6 +64,9 @@ class Session:
         "backlog",
         "backlog_bytes",
         "backlog_told",
+        "asked",
+        "table",
+        "table_bytes",
     )
 
     def __init__(self, name: str, who: str) -> None:
@@ -70,6 +78,14 @@ class Session:
         self.backlog = 0
         self.backlog_bytes = 0
         self.backlog_told = BACKLOG_ROW_MIN
+        self.asked: Table = ()
+        """What it has asked to be in its table, and has not been told of."""
+
+        self.table: Table = ()
+        """What its messages may refer to."""
+
+        self.table_bytes = 0
+        """Of both."""
 
 
 class Sessions:
@@ -86,6 +102,7 @@ class Sessions:
         self._sessions: dict[int, Session] = {}
         self._names: dict[str, int] = {}
         self._memberships = 0
+        self._table_bytes = 0
         self._access = Access(settings.rules)
         self._profile_by_name: dict[GroupName, str | None] = {}
         """Of groups that messages are sent to; None: the name is not valid."""
@@ -116,7 +133,7 @@ class Sessions:
                 return []
             case Connect():
                 return self._connect(now, event)
-        assert isinstance(event, Multicast | Join | Leave | Disconnect)
+        assert isinstance(event, Multicast | Join | Leave | Define | Disconnect)
         session = self._sessions.get(event.session)
         if session is None:
             return []  # it was closed while this request was on its way
@@ -127,6 +144,8 @@ class Sessions:
                 return self._join(now, session, number, group)
             case Leave(number, group):
                 return self._leave(now, session, number, group)
+            case Define(number, destinations):
+                return self._define(session, number, destinations)
             case Disconnect(number):
                 return self._close(now, number, "client")
 
@@ -208,12 +227,33 @@ class Sessions:
         row = self._emit(now, Kind.LEAVE, number, groups=(group,))
         return [row, leave, *self._queue(session, number, CHANGE_BYTES)]
 
+    def _define(self, session: Session, number: int, destinations: Table) -> list[Word]:
+        """A client that is told of no more places than it had goes on naming groups: nothing is
+        refused that would be missing."""
+        size = sum(map(names_bytes, destinations))
+        names = {name for destination in destinations for name in destination}
+        if (
+            session.asked
+            or not 0 < len(destinations) <= PLACES_MAX - len(session.table)
+            or not all(0 < len(groups) <= GROUPS_PER_MESSAGE_MAX for groups in destinations)
+            or self._table_bytes + size > self._settings.table_bytes_max
+            or session.queued > self._settings.queue_bytes_max
+            or any(self._profile_of_name(name) != STRONG for name in names)
+            or self._forbidden(session, names)
+        ):
+            return [Notify(number, Defined(len(session.table)))]
+        session.asked = destinations
+        session.table_bytes += size
+        self._table_bytes += size
+        define = Ask(STRONG, Define(number, destinations))
+        return [define, *self._queue(session, number, CHANGE_BYTES)]
+
     def _multicast(self, now: Instant, session: Session, multicast: Multicast) -> list[Word]:
         number = multicast.session
         if session.queued > self._settings.queue_bytes_max:
             return self._refuse_queue_full(now, number)
         try:
-            body = read_body(multicast.body, multicast.count)
+            body = read_body(multicast.body, multicast.count, session.table)
         except DecodeError as error:
             return self._refuse(now, number, error.reason, str(error), "use the client library")
         if body.sender != session.name:
@@ -232,6 +272,14 @@ class Sessions:
                 f"keyed as {body.producer!r:.120}, with service {multicast.service.name.lower()}",
                 f"use agreed or safe, and a producer of 1 to {PRODUCER_BYTES_MAX} printable bytes",
             )
+        if body.refers and multicast.service not in ORDERED:
+            return self._refuse(
+                now,
+                number,
+                "bad_table",
+                f"a table is referred to with service {multicast.service.name.lower()}",
+                "use agreed or safe, or name the groups",
+            )
         if body.longest > MESSAGE_BYTES_MAX or len(multicast.body) > BUNDLE_BYTES_MAX:
             return self._refuse(
                 now,
@@ -240,7 +288,7 @@ class Sessions:
                 f"a message or a bundle is longer than {MESSAGE_BYTES_MAX} bytes",
                 "send less at a time",
             )
-        profile = self._profile_of(body)
+        profile = STRONG if body.refers else self._profile_of(body)
         if profile is None:
             return self._refuse(
                 now,
@@ -249,7 +297,7 @@ class Sessions:
                 "a group name is not valid, or the groups have different profiles",
                 "send to valid groups of one profile",
             )
-        forbidden = self._forbidden(session, body)
+        forbidden = "" if self._access.is_open else self._forbidden(session, body.names)
         if forbidden:
             return self._refuse(
                 now,
@@ -272,15 +320,10 @@ class Sessions:
         what, remedy = "too much waits to be sent", "wait for the flow to open"
         return self._refuse(now, number, "queue_full", what, remedy, group)
 
-    def _forbidden(self, session: Session, body: Body) -> GroupName:
+    def _forbidden(self, session: Session, names: Iterable[GroupName]) -> GroupName:
         """A group that this client may not send to; empty if there is none."""
-        if self._access.is_open:
-            return ""
-        for names in body.table:
-            for name in names:
-                if not self._access.may_send(session.who, name):
-                    return name
-        return ""
+        may_send, who = self._access.may_send, session.who
+        return next((name for name in names if not may_send(who, name)), "")
 
     def _profile_of(self, body: Body) -> str | None:
         """The one profile of all groups of a bundle; None if there is none."""
@@ -310,6 +353,8 @@ class Sessions:
         session.backlog += 1
         if isinstance(notify.news, Message):
             session.backlog_bytes += len(notify.news.body)
+        elif isinstance(notify.news, Defined):
+            session.table, session.asked = session.table + session.asked, ()
         effects: list[Word] = [notify]
         if session.backlog >= session.backlog_told and self._level != Level.OFF:
             session.backlog_told = 2 * session.backlog
@@ -336,6 +381,7 @@ class Sessions:
         session = self._sessions.pop(number)
         del self._names[session.name]
         self._memberships -= len(session.joined)
+        self._table_bytes -= session.table_bytes
         row = self._backlog_row(now, Kind.CLOSE, number, session)
         row.record.reason = reason
         effects: list[Word] = [Notify(number, Closed(reason)), row]

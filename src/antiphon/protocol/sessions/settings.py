@@ -35,6 +35,9 @@ class SessionSettings:
     memberships_max: int = 50_000
     """Of all sessions together: all of them must fit one bundle when groups are exchanged."""
 
+    table_bytes_max: int = 1024 * 1024
+    """Of what all sessions together have defined: every daemon of the configuration has it, too."""
+
     profiles: tuple[tuple[str, str], ...] = ()
     """(pattern, profile), first match wins; groups that match nothing are strong."""
 

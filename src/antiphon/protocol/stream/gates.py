@@ -8,7 +8,7 @@ from collections import Counter
 
 from antiphon.core.bundle import Bundle
 from antiphon.core.ids import GroupName, Member
-from antiphon.wire.control import Intent
+from antiphon.wire.changes import Intent
 
 ChangeKey = tuple[Member, int, int]
 """Daemon, session and number of a change."""

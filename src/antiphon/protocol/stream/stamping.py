@@ -15,7 +15,7 @@ from antiphon.protocol.stream.delivery import Delivery
 from antiphon.protocol.stream.gates import Gates
 from antiphon.protocol.stream.packing import OWN_PRIORITY, OWN_SESSION, Outbox
 from antiphon.protocol.stream.reaching import Reaching
-from antiphon.wire.control import Intent, pack_intent, read_intent
+from antiphon.wire.changes import Intent, pack_intent, read_intent
 from antiphon.wire.crossing import PARCEL_OVERHEAD
 from antiphon.wire.ring import Token, far_bytes
 

@@ -13,6 +13,7 @@ from antiphon.sim.mutants import (
     representatives,
     ring,
     routing,
+    tables,
 )
 from antiphon.sim.mutants.planting import Mutant
 
@@ -20,7 +21,7 @@ __all__ = ["MUTANTS", "Mutant"]
 
 _ROOMS = (
     *(membership, recovery, ordering, ring, flow, groups),
-    *(representatives, pruning, routing, hop, abroad, kept),
+    *(representatives, pruning, routing, hop, abroad, kept, tables),
 )
 
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for room in _ROOMS for mutant in room.MUTANTS}

@@ -9,7 +9,7 @@ from antiphon.protocol.node import Node
 from antiphon.protocol.stream.ring import Ring
 from antiphon.sim.mutants.planting import mutants_of, on_ring, swap
 from antiphon.wire.body import read_body
-from antiphon.wire.control import GroupState, pack_group_change, read_group_change
+from antiphon.wire.changes import GroupState, pack_group_change, read_group_change
 
 
 def sent_before_joint_view(node: Node) -> None:
@@ -149,9 +149,10 @@ def open_groups_closed(node: Node) -> None:
     def deliver(original: Any, now: int, event: Delivered) -> Any:
         bundle = event.bundle
         if bundle.sender != node.me:
-            table = read_body(bundle.body, bundle.count).table
+            defined = groups._directory.tables.of(bundle.origin)
+            names = read_body(bundle.body, bundle.count, defined).names
             known = groups._directory.groups_of(bundle.origin)
-            if not any(name in known for names in table for name in names):
+            if not any(name in known for name in names):
                 return []
         return original(now, event)
 

@@ -105,4 +105,8 @@ SEEDS: dict[str, int] = {
     "repeats-taken": 3,
     "marks-not-exchanged": 1,
     "pruned-though-kept": 13,
+    "tables-not-told": 0,
+    "tables-lost-at-install": 0,
+    "table-grows-at-its-beginning": 8,
+    "routes-not-forgotten": 0,
 }

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from antiphon.core.bundle import Bundle
 from antiphon.core.effects import (
     Ask,
+    Define,
     Delivered,
     Ended,
     Installed,
@@ -26,7 +27,9 @@ from antiphon.core.service import Service
 from antiphon.core.trace import Level
 from antiphon.protocol.groups.groups import Groups
 from antiphon.protocol.sessions.settings import STRONG
-from antiphon.wire.body import Table, letters, pack_body
+from antiphon.wire.body import Table, letters, pack_body, referring_parts
+
+Request = Opened | Ended | Join | Leave | Define | Multicast
 
 
 def member(number: int) -> Member:
@@ -119,7 +122,18 @@ class Hall:
         self.ask(session, Multicast(session, service, len(messages), body, self_discard))
         self.order()
 
-    def ask(self, session: int, request: Opened | Ended | Join | Leave | Multicast) -> None:
+    def define(self, session: int, *destinations: tuple[str, ...]) -> None:
+        self.ask(session, Define(session, destinations))
+        self.order()
+
+    def refer(self, session: int, *places: int) -> None:
+        """One message to each of these places in the session's table."""
+        payloads = tuple(b"to %d" % place for place in places)
+        body = b"".join(referring_parts(places, (0,) * len(places), payloads, ""))
+        self.ask(session, Multicast(session, Service.AGREED, len(places), body))
+        self.order()
+
+    def ask(self, session: int, request: Request) -> None:
         self.of(session).tell(Ask(STRONG, request))
 
     # What the stream does.

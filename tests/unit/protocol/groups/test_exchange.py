@@ -7,7 +7,7 @@ from antiphon.core.ids import ConfigId, Configuration, DaemonId, GroupName
 from antiphon.protocol.groups import directory as directory_module
 from antiphon.protocol.groups.directory import Directory
 from antiphon.protocol.groups.exchange import Exchange, family_of
-from antiphon.wire.control import GroupState, SessionState
+from antiphon.wire.changes import GroupState, SessionState
 from tests.unit.protocol.groups.hall import Hall, member
 
 MEMBERS = tuple(map(member, (1, 3, 4, 9)))

@@ -16,9 +16,9 @@ from antiphon.core.effects import (
 from antiphon.core.ids import ConfigId, Configuration, private_group
 from antiphon.core.positions import position
 from antiphon.core.service import Service
-from antiphon.protocol.groups.groups import TABLE_REMEMBERED_MAX
+from antiphon.protocol.groups.routing import TABLE_REMEMBERED_MAX
 from antiphon.wire.body import letters, pack_body
-from antiphon.wire.control import LeaveGroup, pack_group_change
+from antiphon.wire.changes import LeaveGroup, pack_group_change
 from tests.unit.protocol.groups.hall import Hall, member
 
 HALL_STATES = 2

@@ -31,7 +31,7 @@ from antiphon.core.trace import Kind, Level
 from antiphon.protocol.sessions.sessions import Sessions
 from antiphon.protocol.sessions.settings import STRONG, SessionSettings
 from antiphon.wire.body import pack_body
-from antiphon.wire.control import GROUPS_MAX
+from antiphon.wire.changes import GROUPS_MAX
 from antiphon.wire.ring import MESSAGE_BYTES_MAX
 
 ME = Member(DaemonId(1), Incarnation(5))

@@ -1,0 +1,105 @@
+"""Where a session has sent to, by number; and how many of these its daemon has in a table.
+
+Bundles to many groups refer to that table instead of naming them (docs/protocols/tables.md). It
+grows at its end only, and only one piece of it is asked for at a time.
+"""
+
+from typing import Any
+
+from antiphon.core.errors import UsageError
+from antiphon.core.ids import GROUP_NAME_BYTES_MAX, PRIVATE_MARK, GroupName, group_name_fault
+from antiphon.wire.body import GROUPS_PER_MESSAGE_MAX, Destination, Table
+from antiphon.wire.tables import PLACES_MAX
+
+UNDEFINED_MAX = 4096
+"""So many are remembered beyond those that are, or will be, in the table."""
+
+Groups = GroupName | list[GroupName] | tuple[GroupName, ...]
+
+
+class Destinations:
+    def __init__(self) -> None:
+        self.places: dict[Groups, int] = {}
+        """As callers name them."""
+
+        self.all: list[Destination] = []
+        """By place."""
+
+        self._asked = 0
+        """So many have been asked to be in the table."""
+
+        self.defined = 0
+        """So many are."""
+
+        self.may_define = False
+
+    @property
+    def table(self) -> Table:
+        return tuple(self.all[: self.defined])
+
+    @property
+    def is_full(self) -> bool:
+        """Whether some must be forgotten before there can be more."""
+        return len(self.all) - self._asked >= UNDEFINED_MAX
+
+    def forget(self) -> None:
+        """All that is not in the table, and has not been asked to be."""
+        del self.all[self._asked :]
+        for groups in [groups for groups, place in self.places.items() if place >= self._asked]:
+            del self.places[groups]
+
+    def place_of(self, groups: Any) -> int:
+        """Of what a caller names for the first time, or as a list. Raises UsageError."""
+        destination: tuple[Any, ...] = (groups,) if isinstance(groups, str) else tuple(groups)
+        if not all([isinstance(name, str) for name in destination]):
+            check_destination(destination)
+        place = self.places.get(destination)
+        if place is None:
+            check_destination(destination)
+            place = self.places[destination] = len(self.all)
+            self.all.append(destination)
+        if isinstance(groups, str):
+            self.places[groups] = place
+        return place
+
+    def ask(self) -> Table:
+        """What is to be asked to be in the table; empty if nothing is, or something was."""
+        if not self.may_define or self._asked > self.defined:
+            return ()
+        end = min(len(self.all), PLACES_MAX)
+        asked = tuple(self.all[self._asked : end])
+        self._asked = end
+        return asked
+
+    def answer(self, places: int) -> bool:
+        """The table has so many; True if what was asked is among them. Else there is no room for
+        it, and later there will hardly be more."""
+        granted = places > self.defined
+        self.may_define = granted
+        self.defined = places
+        self._asked = min(self._asked, places)
+        return granted
+
+
+def check_destination(destination: tuple[Any, ...]) -> None:
+    if not 0 < len(destination) <= GROUPS_PER_MESSAGE_MAX:
+        raise UsageError(
+            "bad_group",
+            f"a message to {len(destination)} groups",
+            f"name 1 to {GROUPS_PER_MESSAGE_MAX} groups",
+        )
+    for name in destination:
+        fault = destination_fault(name)
+        if fault:
+            raise UsageError("bad_group", fault, "use another group name")
+
+
+def destination_fault(name: object) -> str:
+    """Why nothing can be sent to `name`, or an empty string. Private groups may be."""
+    if not isinstance(name, str):
+        return f"{name!r} is no group name"
+    if not name.startswith(PRIVATE_MARK):
+        return group_name_fault(name)
+    if len(name.encode("utf-8", "replace")) > GROUP_NAME_BYTES_MAX or not name.isprintable():
+        return f"{name!r} is no private group"
+    return ""
