@@ -35,6 +35,7 @@ from antiphon.wire.control import (
     Commit,
     Digest,
     Greeting,
+    Have,
     Hello,
     Hurry,
     Leaving,
@@ -322,6 +323,7 @@ LINK_OBJECTS = [LinkObject(299, 0, b"first"), LinkObject(300, 2, b"sent three ti
 RING_REPORTS = RingPacket(*ME, CONFIG, 70_000, 506, REPORTS, ME, 0, [], PACKET_OVERHEAD, (REPORT,))
 EXAMPLES = (
     control("hurry", Hurry(CONFIG)),
+    control("have", Have(CONFIG, 70_000)),
     control("hello", HELLO),
     control("propose", Propose(CONFIG, ((ME, OTHER),), (), "3 has token_loss")),
     control(

@@ -104,7 +104,7 @@ READERS = Readers()
 KEY_MARK = "/"
 """What a profile stores it stores under its own name: `profile/key`."""
 
-STREAM_TAGS = (Tag.HURRY, Tag.RECOVERY_REQUEST, Tag.RECOVERY_DATA)
+STREAM_TAGS = (Tag.HURRY, Tag.HAVE, Tag.RECOVERY_REQUEST, Tag.RECOVERY_DATA)
 ROUTED_TAGS = frozenset(
     {
         *(Tag.PROPOSE, Tag.SITE_STATE, Tag.DIGEST, Tag.SITE_READY, Tag.COMMIT),

@@ -121,6 +121,7 @@ SIMULATION = replace(
         far_bytes_min=4_000,
         far_spare_us=100 * MILLISECOND,
         # A long rest: an idle ring should not eat the run.
+        token_stay_us=20 * MILLISECOND,
         token_rest_us_min=20 * MILLISECOND,
         token_rest_us_max=150 * MILLISECOND,
         token_repeat_us=25 * MILLISECOND,

@@ -42,7 +42,7 @@ at 2.3s send 4.1 chat causal yes
 at 2998ms send 1.1 chat safe shall-we-deploy?
 at 2999ms send 4.1 chat safe deploy-at-noon
 at 2999ms send 2.1 chat agreed fine-with-me
-at 3001ms cut 1 2 | 3 4 5
+at 2998900us cut 1 2 | 3 4 5
 
 # Both sides go on.
 at 4.5s send 1.1 chat agreed left-side-here

@@ -35,7 +35,7 @@ MEMBERSHIP_EVENTS = tuple(
     "Wakeup Trouble Holdings Progress Recovered Evidence".split()
 )
 STREAM_EVENTS = tuple(
-    "HeardToken HeardPacket Hurry RecoveryRequest RecoveryData "
+    "HeardToken HeardPacket Hurry Have RecoveryRequest RecoveryData "
     "Wakeup Submit SubmitState Settled Forget Freeze Recover Install".split()
 )
 GATHER_REASONS = tuple(reason.value for reason in GatherReason)

@@ -53,6 +53,14 @@ class Hurry(Control):
     config: ConfigId
 
 
+class Have(Control):
+    """Of a calm ring, to all: how far I lack nothing."""
+
+    config: ConfigId
+    stamp: U64
+    """I hold every bundle with a stamp up to this."""
+
+
 class Hello(Control):
     """I am here, I hear these, I follow this one. Levels, not edges: the next one repeats it."""
 
@@ -312,6 +320,7 @@ class Chunk(Control):
 
 PacketMessage = (
     Hurry
+    | Have
     | Hello
     | Propose
     | State
@@ -332,6 +341,7 @@ PacketMessage = (
 
 TAGS: dict[type[Control], Tag] = {
     Hurry: Tag.HURRY,
+    Have: Tag.HAVE,
     Hello: Tag.HELLO,
     Propose: Tag.PROPOSE,
     State: Tag.STATE,

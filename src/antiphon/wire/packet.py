@@ -38,6 +38,7 @@ class Tag(IntEnum):
     HURRY = 3
     LINK = 4
     LOOSE = 5
+    HAVE = 6
     HELLO = 16
     PROPOSE = 17
     STATE = 18

@@ -12,6 +12,10 @@ STILL_ROTATIONS = 8
 """So many rotations without a new packet, though not all is stable: no need to hurry."""
 
 
+CALM_PACKETS = 4
+"""So many packets may come out of a quiet ring before it is one that works."""
+
+
 class Quiet:
     """Quiet: nothing new since my last visit, and everything is stable."""
 
@@ -22,6 +26,9 @@ class Quiet:
 
         self.rotations = 0
         self.unreliable_moves = False
+        self._calm = 0
+        """So many more packets, since the ring was quiet when the token came."""
+
         self._still = 0
         self._rest_us = settings.token_rest_us_min
 
@@ -32,8 +39,18 @@ class Quiet:
         self.unreliable_moves = False
         self._still = self._still + 1 if still else 0
         self.rotations = self.rotations + 1 if quiet else 0
+        self._calm = CALM_PACKETS if quiet else 0
         if not quiet:
             self._rest_us = self._settings.token_rest_us_min
+
+    def is_calm(self, packets: int) -> bool:
+        """With these, since the token came."""
+        calm, self._calm = self._calm, max(0, self._calm - packets)
+        return calm >= packets > 0
+
+    def stay(self) -> None:
+        """The token stays with me, for I sent a little; that will move."""
+        self._still = 0
 
     def disturb(self) -> None:
         """There is work."""
@@ -54,5 +71,5 @@ class Quiet:
             self._rest_us = min(2 * self._rest_us, self._settings.token_rest_us_max)
             return rest
         if self._still >= STILL_ROTATIONS:
-            return self._settings.token_rest_us_min
+            return self._settings.token_stay_us
         return 0

@@ -15,7 +15,8 @@ from antiphon.protocol.stream.assembly import TOKEN_LIFE, Assembly, DuplicateFil
 from antiphon.protocol.stream.delivery import Delivery
 from antiphon.protocol.stream.gateway import Gateway, branches
 from antiphon.protocol.stream.packing import Filled, May, Outbox
-from antiphon.protocol.stream.patience import Patience
+from antiphon.protocol.stream.passing import LOSS, REPEAT, VISIT, Passing
+from antiphon.protocol.stream.prompt import MEMBERS_MAX, Prompt
 from antiphon.protocol.stream.quiet import Quiet
 from antiphon.protocol.stream.settings import StreamSettings
 from antiphon.protocol.stream.source import LEAP_MAX
@@ -24,7 +25,7 @@ from antiphon.protocol.stream.telling import TELL, Telling
 from antiphon.protocol.stream.token import UsableAru, adaptive_delay, allowance, merged_aru
 from antiphon.protocol.stream.watch import TOKEN_LOSS, Watch
 from antiphon.protocol.stream.window import LinkWindow, joined_requests
-from antiphon.wire.control import Hurry, pack_control
+from antiphon.wire.control import Have, Hurry, pack_control
 from antiphon.wire.crossing import Parcel, Report
 from antiphon.wire.packet import Envelope, Tag, pack_config
 from antiphon.wire.ring import (
@@ -36,9 +37,6 @@ from antiphon.wire.ring import (
     pack_token,
 )
 
-VISIT = "visit"
-REPEAT = "repeat"
-LOSS = "loss"
 PARTIAL = "partial"
 LOOK = "look"
 
@@ -72,7 +70,6 @@ class Ring:
         daemons = tuple(member.daemon for member in segments[self._segment])
         place = daemons.index(me.daemon)
         self._leader = daemons[0]
-        self._next = daemons[(place + 1) % len(daemons)]
         self._alone = len(daemons) == 1
         # Members may be configured differently while a change is rolled out.
         self._flow_max = 4 * len(daemons) * settings.member_packets_max
@@ -85,13 +82,13 @@ class Ring:
         self.abroad = self._abroad() if len(segments) > 1 else None
         self._telling = self._leader_telling()
 
-        # The token. Invariant: at most one of "I hold it" and "REPEAT is running".
-        self._held_token: Token | None = None
-        self._token_seen = 0
-        self._passed = 0
-        self._passed_at: Instant = 0
-        self._passed_packet = b""
-        self.patience = Patience(settings, rotation_us)
+        following = daemons[(place + 1) % len(daemons)]
+        self.passing = Passing(
+            settings, self.timers, following, self._leader == me.daemon, rotation_us
+        )
+        others = [daemon for daemon in daemons if daemon != me.daemon]
+        can_tell_all = self.abroad is None and 0 < len(others) < MEMBERS_MAX
+        self._prompt = Prompt(others) if can_tell_all else None
         self._link_aru = UsableAru()
         self._site_aru = UsableAru()
         self._sent_last = 0
@@ -127,12 +124,8 @@ class Ring:
         self._watch.begin(now)
         if self.abroad is not None:
             self.timers.set(LOOK, now + self.abroad.lookout.period_us)
-        self._passed_at = now
-        self.patience.begin(now)
-        if self._leader != self._me.daemon:
-            self.timers.set(LOSS, now + self.patience.loss_us())
-            return []
-        return self._visit(now, Token(1))
+        self.passing.begin(now)
+        return self._visit(now, Token(1)) if self._leader == self._me.daemon else []
 
     @property
     def owes(self) -> bool:
@@ -145,8 +138,8 @@ class Ring:
         """Something was submitted."""
         if not self._has_work():
             return []
-        if self._held_token is not None:
-            return self._end_rest(now)
+        if self.passing.held is not None:
+            return self._end_rest(now, self._prompt is not None)
         if self._quiet.rotations and self._leader != self._me.daemon:
             self._quiet.disturb()
             hurry = pack_control(self._envelope, Hurry(self.configuration.id))
@@ -175,7 +168,7 @@ class Ring:
 
     def hear_hurry(self, now: Instant) -> list[Word]:
         self._quiet.disturb()
-        return [] if self._held_token is None else self._end_rest(now)
+        return [] if self.passing.held is None else self._end_rest(now)
 
     def has(self, member: Member) -> bool:
         """Is it in this ring? Two of one configuration may share a network."""
@@ -183,37 +176,32 @@ class Ring:
 
     def hear_token(self, now: Instant, token: Token) -> str | list[Word]:
         """Effects, or why the token is dropped."""
-        if token.sequence <= self._token_seen:
-            return self._pass_again(now, token) or "old_token"
+        if token.sequence <= self.passing.seen:
+            return [*self.passing.on_again(now, token)] or "old_token"
         if self._impossible(token):
             return "impossible_token"
-        self._token_seen = token.sequence
-        self.timers.clear(REPEAT)
-        self.timers.set(LOSS, now + self.patience.loss_us())
-        stable = self._site_aru.value == token.site_stamp
+        held = min(token.site_aru, self.delivery.line)
+        stable = self._site_aru.after(held) == token.site_stamp
         self._quiet.note(token, stable and not self._has_work())
-        round_us = now - self._passed_at
-        self.patience.note_visit(now, round_us, bool(self._quiet.rotations))
+        round_us = self.passing.take(now, token, bool(self._quiet.rotations))
         rest = self._quiet.rest(round_us) if self._leader == self._me.daemon else 0
         if rest <= 0:
             return self._visit(now, token)
-        self._held_token = token
-        self.timers.clear(LOSS)
-        self.timers.set(VISIT, now + rest)
+        self.passing.rest(token, now + rest)
         return []
 
-    def _pass_again(self, now: Instant, token: Token) -> list[Word]:
-        """My predecessor repeats what I passed on: perhaps it was lost behind me. Not too
-        soon, or a doubled token would chase the true one round the ring for ever."""
-        lost_behind_me = token.sequence == self._passed - 1 and self.timers.running(REPEAT)
-        if not lost_behind_me or now - self._passed_at < self.patience.repeat_us() // 2:
-            return []
-        return self._repeat(now)
-
-    def _repeat(self, now: Instant) -> list[Word]:
-        self._passed_at = now
-        self.timers.set(REPEAT, now + self.patience.repeat_us())
-        return [Send(self._next, self._passed_packet)]
+    def hear_have(self, sender: Member, stamp: int) -> str | list[Word]:
+        """Another member holds everything up to `stamp`. Effects, or why it is dropped."""
+        if not self.has(sender):
+            return "not_a_member"
+        if stamp > self.delivery.own.stamp + LEAP_MAX:
+            return "bad_stamp"
+        effects: list[Word] = []
+        if self._prompt is not None:
+            self._prompt.hear(sender.daemon, stamp)
+            self._renew_stable()
+            self._deliver(effects)
+        return effects
 
     def hear_packet(self, now: Instant, packet: RingPacket, raw: bytes) -> str | list[Word]:
         """Effects, or why the packet is dropped."""
@@ -222,8 +210,8 @@ class Ring:
         link = packet.link_sequence
         if link > self._window.released + 2 * self._settings.buffered_packets_max:
             return "beyond_window"
-        if packet.token_sequence >= self._token_seen:
-            self._hear_life(now)
+        if packet.token_sequence >= self.passing.seen:
+            self.passing.hear_life(now)
         sender = Member(packet.sender, packet.incarnation)
         effects: list[Word] = []
         if not link:
@@ -234,12 +222,31 @@ class Ring:
             return self._hear_foreign(now, packet)
         if self.abroad is not None:
             effects += self.abroad.sent(True, sender, packet.mask, raw[packet.start :])
+        prompt = self._prompt if self._quiet.is_calm(1) else None
+        is_safe = False
         for piece in packet.pieces:
             bundle = self._assembly.add(now, sender, piece, self._segment)
-            if bundle is not None and not self._take(bundle):
+            if bundle is None:
+                continue
+            known, before = self.delivery.own.known, self.delivery.line
+            if not self._take(bundle):
                 return "bad_stamp"
+            if prompt is not None and bundle.sequence == known + 1:
+                is_safe |= bundle.service == Service.SAFE
+                stable = self.delivery.stable
+                prompt.hear_bundle(sender.daemon, bundle.stamp, before, stable)
+        if prompt is not None and is_safe:
+            effects += self._say_have(prompt)
         self._deliver(effects)
         return effects
+
+    def _say_have(self, prompt: Prompt) -> list[Word]:
+        """All wait for it: no token is on its way that would tell."""
+        self._renew_stable()
+        line = self.delivery.line
+        if not prompt.has_news(line):
+            return []
+        return [Broadcast(pack_control(self._envelope, Have(self.configuration.id, line)))]
 
     def _hear_foreign(self, now: Instant, packet: RingPacket) -> str | list[Word]:
         if self.abroad is None or packet.sender != self._leader:
@@ -275,6 +282,8 @@ class Ring:
         held = self._site_aru.value
         if self.abroad is not None:
             held = min(held, self.abroad.held)
+        elif self._prompt is not None:
+            held = max(held, min(self._prompt.held, self.delivery.line))
         self.delivery.make_stable(held)
 
     def _take(self, bundle: Bundle) -> bool:
@@ -288,7 +297,7 @@ class Ring:
         return True
 
     def _take_loose(self, now: Instant, bundle: Bundle, effects: list[Word]) -> None:
-        self._deliver_loose(now, bundle, self._token_seen, effects)
+        self._deliver_loose(now, bundle, self.passing.seen, effects)
 
     def _deliver_loose(self, now: Instant, bundle: Bundle, sent: int, effects: list[Word]) -> None:
         possible = all(one < len(self.delivery.sources) for one, _ in bundle.early_pasts)
@@ -302,7 +311,7 @@ class Ring:
     ) -> str | list[Word]:
         self._quiet.unreliable_moves = True
         sent = packet.token_sequence
-        if sent <= self._token_seen - TOKEN_LIFE:
+        if sent <= self.passing.seen - TOKEN_LIFE:
             return "too_late"
         if packet.origin != OWN:
             return self._hear_foreign(now, packet)
@@ -330,10 +339,10 @@ class Ring:
     def wake(self, now: Instant) -> list[Word]:
         effects: list[Word] = []
         for name in self.timers.due(now):
-            if name == VISIT and self._held_token is not None:
+            if name == VISIT and self.passing.held is not None:
                 effects += self._end_rest(now)
             elif name == REPEAT:
-                effects += self._repeat(now)
+                effects.append(self.passing.repeat(now))
             elif name == LOSS:
                 effects += self._watch.report(TOKEN_LOSS, NOBODY)
             elif name == TELL and self._telling is not None:
@@ -351,7 +360,7 @@ class Ring:
 
     # A visit of the token, in the order of the paper's Fig. 3.3 (SP-184).
 
-    def _visit(self, now: Instant, token: Token) -> list[Word]:
+    def _visit(self, now: Instant, token: Token, may_stay: bool = False) -> list[Word]:
         arrived = token.link_sequence
         self._window.learn(arrived)
         self.stamping.clock.see(token.site_stamp)
@@ -377,13 +386,21 @@ class Ring:
         late = self._settings.accelerated_packets
         before = packets[:-late] if late else packets
         effects += [Broadcast(packet) for packet in before]
-        self._pass(now, token, effects)
+        if may_stay and self._stays(token, len(packets)):
+            self.passing.stay(now, token)
+            self._quiet.stay()
+        else:
+            self._pass(now, token, effects)
         effects += [Broadcast(packet) for packet in packets[len(before) :]]
         self._deliver(effects)
         self._release(now, effects)
         if self._alone and self._has_work():
             self.timers.set(VISIT, max(now + AGAIN_US, self._next_send_at))
         return effects
+
+    def _stays(self, token: Token, sent: int) -> bool:
+        """Whether the ring is calm, so that nobody needs the token to deliver what I sent."""
+        return self._quiet.is_calm(sent) and not token.requests and not self._has_work()
 
     def _inject(self, token: Token, abroad: Abroad, repeated: int) -> list[bytes]:
         """What came over links, for the others of our ring."""
@@ -494,6 +511,9 @@ class Ring:
         if self._alone:
             self._link_aru.alone(have)
             self._site_aru.alone(line)
+        elif self.passing.visited:
+            self._link_aru.leave(token.link_aru)
+            self._site_aru.leave(token.site_aru)
         else:
             self._link_aru.visit(token.link_aru)
             self._site_aru.visit(token.site_aru)
@@ -511,22 +531,12 @@ class Ring:
         self._quiet.link_last = token.link_sequence
 
     def _pass(self, now: Instant, token: Token, effects: list[Word]) -> None:
-        self._held_token = None
-        self.timers.clear(VISIT)
         if self._alone:
-            self._held_token = token
+            self.passing.held = token
             return
         token.sequence += 1
-        self._token_seen = self._passed = token.sequence
-        self._passed_at = now
-        head = self._envelope.head(Tag.TOKEN)
-        self._passed_packet = pack_token(head, self._config_bytes, token)
-        effects.append(Send(self._next, self._passed_packet))
-        # In a quiet ring the token will rest with the leader before it comes back to me.
-        rests = self._quiet.rotations and self._leader != self._me.daemon
-        rest = self._settings.token_rest_us_max if rests else 0
-        self.timers.set(REPEAT, now + rest + self.patience.repeat_us())
-        self.timers.set(LOSS, now + self.patience.loss_us())
+        packet = pack_token(self._envelope.head(Tag.TOKEN), self._config_bytes, token)
+        effects.append(self.passing.on(now, token, packet, bool(self._quiet.rotations)))
 
     # Delivery and release.
 
@@ -561,21 +571,14 @@ class Ring:
             more = self._outbox.waiting(self.settled, self.stamping.may)
             self.abroad.note_own(now, more)
 
-    # Rest, life and trouble.
+    # Rest and trouble.
 
-    def _end_rest(self, now: Instant) -> list[Word]:
-        assert self._held_token is not None
-        token, self._held_token = self._held_token, None
+    def _end_rest(self, now: Instant, may_stay: bool = False) -> list[Word]:
+        token = self.passing.end_rest()
         if self._has_work():
             self._quiet.disturb()
         self._quiet.wake()
-        return self._visit(now, token)
-
-    def _hear_life(self, now: Instant) -> None:
-        """A packet of a later visit: the token I passed arrived."""
-        self.timers.clear(REPEAT)
-        if self._held_token is None:
-            self.timers.set(LOSS, now + self.patience.loss_us())
+        return self._visit(now, token, may_stay)
 
     def _impossible(self, token: Token) -> bool:
         """A token that takes back what I know, or leaps ahead of it, cannot come from a sane
@@ -583,7 +586,7 @@ class Ring:
         return (
             not self._sent_last <= token.flow <= self._flow_max
             or len(token.heads) not in (0, len(self.delivery.sources))
-            or token.sequence > self._token_seen + LEAP_MAX
+            or token.sequence > self.passing.seen + LEAP_MAX
             or token.site_stamp > self.delivery.own.stamp + LEAP_MAX
             or token.link_sequence < self._window.contiguous
             or token.site_sequence < self.delivery.own.known

@@ -60,7 +60,11 @@ class StreamSettings:
     large_bundles_max: int = 4
     """So many bundles of a daemon may be partly sent: bounds what receivers assemble."""
 
-    token_rest_us_min: int = 1 * MILLISECOND
+    token_stay_us: int = 1 * MILLISECOND
+    """The token stays so long with a leader that sends a little on a calm ring, and rests so long
+    where nothing moves although something should."""
+
+    token_rest_us_min: int = 10 * MILLISECOND
     token_rest_us_max: int = 80 * MILLISECOND
     """How long the token stays with the leader when nobody has work; doubles in between."""
 

@@ -49,7 +49,7 @@ from antiphon.protocol.stream.recovery import Plan, stream_holdings
 from antiphon.protocol.stream.ring import Ring
 from antiphon.protocol.stream.settings import StreamSettings
 from antiphon.protocol.stream.stamping import is_intent
-from antiphon.wire.control import Hurry, RecoveryData, RecoveryRequest
+from antiphon.wire.control import Have, Hurry, RecoveryData, RecoveryRequest
 from antiphon.wire.crossing import read_object
 from antiphon.wire.heard import Heard, HeardPacket, HeardToken
 from antiphon.wire.packet import Envelope
@@ -109,7 +109,7 @@ class Stream:
         visits, repeats = self._past
         if self._ring is None:
             return visits, repeats
-        return visits + self._ring.patience.visits, repeats + self._ring.repeated
+        return visits + self._ring.passing.patience.visits, repeats + self._ring.repeated
 
     def busy(self) -> bool:
         """Something was accepted, and is not sent or not yet known to be held by all."""
@@ -156,6 +156,8 @@ class Stream:
                 return []
             case Heard(sender, Hurry(config)):
                 return self._hear_hurry(now, sender, config)
+            case Heard(sender, Have(config, stamp)):
+                return self._hear_have(now, sender, config, stamp)
             case Heard(sender, RecoveryRequest() as request):
                 return self._hear_request(now, sender, request)
             case Heard(sender, RecoveryData() as data):
@@ -227,6 +229,12 @@ class Stream:
         if ring is None:
             return self._drop(now, sender, "other_configuration")
         return ring.hear_hurry(now)
+
+    def _hear_have(self, now: Instant, sender: Member, config: ConfigId, stamp: int) -> list[Word]:
+        ring = self._ring_of(config)
+        if ring is None:
+            return self._drop(now, sender, "other_configuration")
+        return self._dropped_or(now, sender, ring.hear_have(sender, stamp))
 
     def _ring_of(self, config: ConfigId) -> Ring | None:
         """The ring, if it runs and is that configuration's."""
@@ -361,7 +369,7 @@ class Stream:
             self._envelope,
             self._outbox,
             self._level,
-            self._ring.patience.rotation_us if self._ring is not None else 0,
+            self._ring.passing.patience.rotation_us if self._ring is not None else 0,
         )
         self.state = State.RUNNING
         effects.append(ReadFirst(token=self._settings.accelerated_packets > 0))

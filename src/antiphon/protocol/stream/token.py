@@ -48,11 +48,17 @@ class UsableAru:
         self.value = 0
 
     def visit(self, token_value: int) -> int:
-        usable = min(self._last, token_value)
+        self.value = self.after(token_value)
         self._last = token_value
-        if usable > self.value:
-            self.value = usable
         return self.value
+
+    def after(self, token_value: int) -> int:
+        """What may be trusted after a visit that leaves this value."""
+        return max(self.value, min(self._last, token_value))
+
+    def leave(self, token_value: int) -> None:
+        """I have changed my mind before the token left me: it has not been round."""
+        self._last = token_value
 
     def alone(self, mine: int) -> int:
         """A ring of one: what I have everybody has."""

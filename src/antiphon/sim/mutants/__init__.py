@@ -2,6 +2,7 @@
 
 from antiphon.sim.mutants import (
     abroad,
+    calm,
     flow,
     groups,
     hop,
@@ -20,7 +21,7 @@ from antiphon.sim.mutants.planting import Mutant
 __all__ = ["MUTANTS", "Mutant"]
 
 _ROOMS = (
-    *(membership, recovery, ordering, ring, flow, groups),
+    *(membership, recovery, ordering, ring, calm, flow, groups),
     *(representatives, pruning, routing, hop, abroad, kept, tables),
 )
 

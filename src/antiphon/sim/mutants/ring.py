@@ -3,7 +3,8 @@
 from typing import Any
 
 from antiphon.protocol.node import Node
-from antiphon.protocol.stream.ring import REPEAT, Ring
+from antiphon.protocol.stream.passing import REPEAT
+from antiphon.protocol.stream.ring import Ring
 from antiphon.protocol.stream.watch import TOKEN_LOSS
 from antiphon.sim.mutants.planting import mutants_of, on_ring, swap
 from antiphon.wire.ring import Token
@@ -14,7 +15,7 @@ def old_tokens_taken(node: Node) -> None:
 
     def change(ring: Ring) -> None:
         def hear_token(original: Any, now: int, token: Token) -> Any:
-            ring._token_seen = 0
+            ring.passing.seen = 0
             return original(now, token)
 
         swap(ring, "hear_token", hear_token)

@@ -46,6 +46,8 @@ SEEDS: dict[str, int] = {
     "token-not-repeated": 3,
     "own-line-on-token": 0,
     "token-loss-tolerated": 1,
+    "one-word-for-all": 4,
+    "a-stay-is-a-rotation": 5,
     "window-ignored": 0,
     "turn-without-end": 0,
     "buffers-never-released": 0,

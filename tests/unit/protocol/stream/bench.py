@@ -13,6 +13,7 @@ from antiphon.core.trace import Level
 from antiphon.protocol.stream.packing import Outbox
 from antiphon.protocol.stream.ring import Ring
 from antiphon.protocol.stream.settings import StreamSettings
+from antiphon.wire.control import Have, read_control
 from antiphon.wire.packet import Envelope, Tag, open_header, pack_config
 from antiphon.wire.ring import (
     LAST,
@@ -187,6 +188,10 @@ def taken_bytes(effects: Sequence[Word]) -> int:
     return sum(effect.size for effect in effects if isinstance(effect, Taken))
 
 
+def is_data(packet: bytes) -> bool:
+    return packet[1] == Tag.DATA
+
+
 def is_token(packet: bytes) -> bool:
     return packet[1] == Tag.TOKEN
 
@@ -246,11 +251,16 @@ class Loop:
                 self._perform(number, self.benches[number].ring.wake(self.now))
 
     def _receive(self, bench: Bench, packet: bytes) -> list[Word]:
-        tag, _, _ = open_header(packet, CLUSTER)
+        tag, *who = open_header(packet, CLUSTER)
+        sender = Member(*who)
         if tag == Tag.TOKEN:
             outcome = bench.ring.hear_token(self.now, read_token(packet)[1])
         elif tag == Tag.HURRY:
             outcome = bench.ring.hear_hurry(self.now)
+        elif tag == Tag.HAVE:
+            have = read_control(tag, packet)
+            assert isinstance(have, Have)
+            outcome = bench.ring.hear_have(sender, have.stamp)
         else:
             outcome = bench.ring.hear_packet(self.now, opened(packet), packet)
         return [] if isinstance(outcome, str) else outcome

@@ -7,7 +7,8 @@ import pytest
 from antiphon.core.effects import Broadcast, Send
 from antiphon.core.machine import NEVER
 from antiphon.core.service import Service
-from antiphon.protocol.stream.ring import LOSS, REPEAT, TOKEN_LOSS, VISIT
+from antiphon.protocol.stream.passing import LOSS, REPEAT, VISIT
+from antiphon.protocol.stream.watch import TOKEN_LOSS
 from antiphon.wire.packet import Tag
 from antiphon.wire.ring import Token, read_token
 from tests.unit.protocol.stream.bench import (
@@ -255,7 +256,7 @@ def test_a_ring_of_one_comes_back_to_what_one_visit_could_not_take() -> None:
 def test_a_large_unreliable_message_keeps_the_ring_turning() -> None:
     """It takes no place in the link order, and yet something moves: the leader must not rest
     in each rotation, as it does for a packet that cannot be had."""
-    loop = Loop(members=3, member_packets_max=2, ring_packets_max=6, token_rest_us_min=20_000)
+    loop = Loop(members=3, member_packets_max=2, ring_packets_max=6, token_stay_us=20_000)
     loop.submit(3, Service.UNRELIABLE, body=bytes(20_000))
     loop.run(100 * 3 * LATENCY_US)
     assert all(len(found) == 1 for found in loop.delivered.values())

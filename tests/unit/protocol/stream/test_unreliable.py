@@ -14,7 +14,7 @@ from tests.unit.protocol.stream.bench import (
     Loop,
     broadcasts,
     delivered,
-    is_token,
+    is_data,
     member,
     opened,
     piece,
@@ -42,14 +42,14 @@ def test_a_lost_unreliable_message_disturbs_nothing_reliable() -> None:
     """SP-53, X-33: no gap, no request, no wait."""
 
     def loses(source: int, to: int, packet: bytes) -> bool:
-        return not is_token(packet) and opened(packet).link_sequence == 0
+        return is_data(packet) and opened(packet).link_sequence == 0
 
     loop = Loop(members=2, loses=loses)
     for service in (Service.UNRELIABLE, Service.SAFE, Service.UNRELIABLE, Service.FIFO):
         loop.submit(1, service)
     loop.run(20_000)
     assert [one.service for one in loop.delivered[2]] == [Service.SAFE, Service.FIFO]
-    kinds = [opened(packet).link_sequence for _, _, packet in loop.packets if not is_token(packet)]
+    kinds = [opened(packet).link_sequence for _, _, packet in loop.packets if is_data(packet)]
     assert kinds.count(0) == 1, "it is sent once and never repaired"
 
 
