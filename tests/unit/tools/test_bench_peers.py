@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from antiphon.core.service import Service
 from antiphon.tools.bench.peers.compare import BARS, FULL, SHORT, Bar, Line, Row, _line
+from antiphon.tools.bench.peers.times import COROSYNC_MS, latencies
 
 BAR = Bar(100, 3, 32_000, 12, 75_200)
 
@@ -49,3 +51,15 @@ def test_they_are_measured_with_small_messages_and_three_daemons(rows: tuple[Row
     others = [row for row in rows if row.client != "asyncio"]
     assert [row.client for row in others] == ["blocking", "await each"]
     assert {(row.bar.size, row.bar.daemons, row.senders) for row in others} == {(100, 3, 1)}
+
+
+def ping(p50_us: float, p99_us: float) -> dict[str, object]:
+    return {"latency_p50_us": p50_us, "latency_p99_us": p99_us}
+
+
+def test_a_machine_that_wakes_up_later_raises_the_bars_of_latency() -> None:
+    ours = {(1, Service.AGREED): ping(400, 901)}
+    corosync, p50, p99 = latencies(2 * COROSYNC_MS, ours)
+    assert (corosync.ours, corosync.bar) == (2 * COROSYNC_MS, None)
+    assert (p50.ours, p50.bar, p50.holds) == (0.4, 0.4, True)
+    assert (p99.ours, p99.bar, p99.holds) == (0.901, 0.9, False)

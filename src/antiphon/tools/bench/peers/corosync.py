@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import mean
 
 from antiphon.tools.bench.peers.peer import RECEIVERS, end, install_packages
 from antiphon.tools.bench.reception import BenchFailed
@@ -24,6 +25,7 @@ LEAD_SECONDS = 0.2
 """Between the cue and the first message."""
 
 
+WARMUP_SECONDS = 0.5
 TAIL_SECONDS = 0.2
 """The sender goes on for so long after the measured time."""
 
@@ -71,16 +73,26 @@ class Corosync:
         self._spaces = spaces
         self._client = client
 
-    def flood(self, size: int, seconds: float, warmup: float = 0.5) -> float:
+    def flood(self, size: int, seconds: float) -> float:
         """Messages a second at the slowest receiver: one sender at the first node, agreed, a
         receiver at each."""
+        found = self._run(size, seconds, 0)
+        return min(count / (nanoseconds / 1e9) for count, nanoseconds, _ in found)
+
+    def ping(self, size: int, seconds: float, rate: int) -> float:
+        """p50 of latency in milliseconds at so many messages a second, the mean of the nodes that
+        the sender is not at: its own hears of a message later."""
+        return mean(latency / 1e6 for _, _, latency in self._run(size, seconds, rate)[1:])
+
+    def _run(self, size: int, seconds: float, rate: int) -> list[list[int]]:
+        """What each receiver tells: messages, nanoseconds, p50 of latency."""
         places = [("receive", node) for node in range(1, NODES + 1)] + [("send", 1)]
-        clients = [self._start(role, node, size) for role, node in places]
+        clients = [self._start(role, node, size, rate) for role, node in places]
         try:
             for one in clients:
                 if _line(one) != "ready":
                     raise BenchFailed("a client of Corosync did not come in")
-            begin = time.monotonic() + LEAD_SECONDS + warmup
+            begin = time.monotonic() + LEAD_SECONDS + WARMUP_SECONDS
             cue = (begin, begin + seconds, begin + seconds + TAIL_SECONDS)
             for one in clients:
                 assert one.stdin is not None
@@ -91,12 +103,12 @@ class Corosync:
             for one in clients:
                 one.kill()
                 one.wait()
-        if not all(len(words) == 2 for words in found):
+        if not all(len(words) == 3 for words in found):
             raise BenchFailed("a client of Corosync ended without a word")
-        return min(int(count) / (int(took) / 1e9) for count, took in found)
+        return [[int(word) for word in words] for words in found]
 
-    def _start(self, role: str, node: int, size: int) -> "subprocess.Popen[str]":
-        command = [*self._spaces.inside(node), str(self._client), role, str(size)]
+    def _start(self, role: str, node: int, size: int, rate: int) -> "subprocess.Popen[str]":
+        command = [*self._spaces.inside(node), str(self._client), role, str(size), str(rate)]
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 

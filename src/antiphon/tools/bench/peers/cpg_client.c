@@ -1,8 +1,10 @@
-/* A client of Corosync's closed process groups, for comparisons: it sends as fast as it may, or
-   receives and checks every message.
+/* A client of Corosync's closed process groups, for comparisons: it sends as fast as it may or at a
+   steady rate, or receives and checks every message.
 
-   cpg_client send SIZE      then one message of kind END; prints how many there were
-   cpg_client receive SIZE   until END; prints messages and nanoseconds of the measured time
+   cpg_client send SIZE RATE   RATE messages a second, 0: as fast as it may; then one message of kind
+                               END; prints how many there were
+   cpg_client receive SIZE 0   until END; prints messages and nanoseconds of the measured time, and
+                               p50 of latency in nanoseconds, 0 unless they came at a steady rate
 
    Prints "ready" when it has joined, and reads one line: when the measured time begins and ends, and
    when the sender stops, in nanoseconds of CLOCK_MONOTONIC. */
@@ -16,17 +18,20 @@
 #include <sys/uio.h>
 #include <time.h>
 
-enum { MESSAGE = 0, END = 1, VARIANTS = 16, CYCLE = 251 };
+enum { MESSAGE = 0, END = 1, VARIANTS = 16, CYCLE = 251, LATENCIES_MAX = 1 << 20 };
 
 struct head {
     uint32_t kind;
     uint32_t number;
+    uint64_t sent_ns; /* 0 if sent as fast as may be */
 };
 
 static size_t size;
 static unsigned char *fillers[VARIANTS];
 static uint64_t begin_ns, end_ns, stop_ns, began_at, ended_at;
-static uint32_t next_number = 1, began_count, ended_count;
+static uint32_t next_number = 1, began_count, ended_count, rate;
+static uint64_t *latencies;
+static size_t latency_count;
 static int is_over;
 
 static uint64_t now_ns(void) {
@@ -62,8 +67,10 @@ static void deliver(cpg_handle_t handle, const struct cpg_name *group, uint32_t 
     const unsigned char *body = (const unsigned char *)data + sizeof head;
     if (memcmp(body, fillers[head.number % VARIANTS], size - sizeof head) != 0)
         fail("a message with other bytes than sent", (int)head.number);
-    if (head.number % 16 != 0) return;
+    if (!head.sent_ns && head.number % 16 != 0) return;
     uint64_t now = now_ns();
+    if (head.sent_ns && now >= begin_ns && now < end_ns && latency_count < LATENCIES_MAX)
+        latencies[latency_count++] = now - head.sent_ns;
     if (!began_at && now >= begin_ns) began_at = now, began_count = head.number;
     if (!ended_at && now >= end_ns) ended_at = now, ended_count = head.number;
 }
@@ -88,8 +95,8 @@ static cpg_handle_t join(void) {
     return handle;
 }
 
-static void multicast(cpg_handle_t handle, uint32_t kind, uint32_t number) {
-    struct head head = {kind, number};
+static void multicast(cpg_handle_t handle, uint32_t kind, uint32_t number, uint64_t sent_ns) {
+    struct head head = {kind, number, sent_ns};
     struct iovec parts[2] = {
         {&head, sizeof head}, {fillers[number % VARIANTS], size - sizeof head}};
     cs_error_t code;
@@ -98,12 +105,36 @@ static void multicast(cpg_handle_t handle, uint32_t kind, uint32_t number) {
     if (code != CS_OK) fail("not sent", code);
 }
 
+/* Its own messages come to a sender, too, and are taken while it waits. */
+static void wait_until(cpg_handle_t handle, uint64_t due_ns) {
+    uint64_t now = now_ns();
+    if (now >= due_ns) return;
+    struct timespec pause = {0, (long)(due_ns - now)}; /* less than a second */
+    nanosleep(&pause, NULL);
+    cpg_dispatch(handle, CS_DISPATCH_ALL);
+}
+
 static void send_all(cpg_handle_t handle) {
     uint32_t number = 0;
-    while (now_ns() < stop_ns) multicast(handle, MESSAGE, ++number);
-    multicast(handle, END, number + 1);
+    uint64_t first_ns = now_ns();
+    while (now_ns() < stop_ns) {
+        if (rate) wait_until(handle, first_ns + number * 1000000000ull / rate);
+        multicast(handle, MESSAGE, ++number, rate ? now_ns() : 0);
+    }
+    multicast(handle, END, number + 1, 0);
     while (!is_over) cpg_dispatch(handle, CS_DISPATCH_ONE);
     printf("%u\n", number);
+}
+
+static int by_length(const void *one, const void *other) {
+    uint64_t first = *(const uint64_t *)one, second = *(const uint64_t *)other;
+    return (first > second) - (first < second);
+}
+
+static uint64_t median_latency(void) {
+    if (!latency_count) return 0;
+    qsort(latencies, latency_count, sizeof *latencies, by_length);
+    return latencies[latency_count / 2];
 }
 
 static void receive_all(cpg_handle_t handle) {
@@ -112,7 +143,8 @@ static void receive_all(cpg_handle_t handle) {
         if (code != CS_OK && code != CS_ERR_TRY_AGAIN) fail("lost the daemon", code);
     }
     if (!began_at || !ended_at) fail("nothing came in the measured time", 0);
-    printf("%u %llu\n", ended_count - began_count, (unsigned long long)(ended_at - began_at));
+    printf("%u %llu %llu\n", ended_count - began_count, (unsigned long long)(ended_at - began_at),
+           (unsigned long long)median_latency());
 }
 
 static void await_cue(void) {
@@ -122,9 +154,11 @@ static void await_cue(void) {
 }
 
 int main(int count, char **words) {
-    if (count != 3) fail("usage: cpg_client send|receive SIZE", count);
+    if (count != 4) fail("usage: cpg_client send|receive SIZE RATE", count);
     size = strtoul(words[2], NULL, 10);
+    rate = (uint32_t)strtoul(words[3], NULL, 10);
     if (size < sizeof(struct head)) fail("too small a size", (int)size);
+    latencies = malloc(LATENCIES_MAX * sizeof *latencies);
     make_fillers();
     cpg_handle_t handle = join();
     await_cue();
