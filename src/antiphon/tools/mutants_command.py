@@ -16,6 +16,7 @@ from rich.table import Table
 from antiphon.sim.mutants import MUTANTS, seeds
 from antiphon.sim.mutants.hunt import PROMISES_OWED, Chase, chase_all, unsound
 from antiphon.sim.mutants.seeds import SEEDS
+from antiphon.tools.compiled import require_python
 
 SEEDS_FILE = Path(seeds.__file__)
 FILE_WIDTH = 120
@@ -74,6 +75,7 @@ def mutants(
     if only_list:
         _print_list(Console(highlight=False))
         return
+    require_python("planting")
     wish = Wish(quick, sites, only, jobs or os.cpu_count() or 1, as_json, remember)
     if __debug__:
         sys.exit(subprocess.run(wish.command(), check=False).returncode)
@@ -97,9 +99,13 @@ def hunt(wish: Wish) -> int:
     blind = [] if wish.only else _print_promises(chases, console)
     # A quick look has seen the node without a mutant on each seed that caught one.
     failing = [] if wish.quick else _print_unsound(chases, wish.jobs, console)
-    survivors = [chase.mutant for chase in chases if not chase.caught]
-    for name in survivors:
-        console.print(f"{name} survived: {MUTANTS[name].sentence}", markup=False)
+    survived = [chase for chase in chases if not chase.caught]
+    survivors = [chase.mutant for chase in survived]
+    for one in survived:
+        told = f"{one.mutant} survived: {MUTANTS[one.mutant].sentence}"
+        if one.crashed:
+            told += f" It raised on {one.crashed} of {one.tried} seeds: is it planted wrongly?"
+        console.print(told, markup=False)
     if wish.remember:
         at_home = [one for one in chases if one.sites == MUTANTS[one.mutant].sites]
         SEEDS_FILE.write_text(seeds_text({one.mutant: one.seed for one in at_home}))

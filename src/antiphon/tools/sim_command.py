@@ -18,6 +18,7 @@ from antiphon.sim.timeline import Choice, timeline
 from antiphon.sim.trial import Outcome, Planter, Trial, play
 from antiphon.sim.unreached import findings
 from antiphon.tools.cli import LazyCommand, LazyGroup
+from antiphon.tools.compiled import require_python
 from antiphon.tools.sim_options import (
     SeedRange,
     choice_of,
@@ -102,6 +103,8 @@ def sim(
         raise click.UsageError("give --seeds A:B, or --seed N, or a command; see --help")
     if seeds is not None:
         work = partial(run_seed, sites, reach, mutant)
+        if reach:
+            require_python("--reach")
         planter_of(mutant)  # an unknown one is refused here, not in every process
         tally, counts = run_swarm(seeds, work, jobs or os.cpu_count() or 1)
         missed = print_reach(findings(counts, tally.seeds, sites)) if reach else 0

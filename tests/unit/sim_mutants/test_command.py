@@ -55,6 +55,14 @@ def test_a_survivor_is_named_and_is_a_failure(
     assert msgspec.json.decode(told.splitlines()[-1])["survivors"] == [NAMES[1]]
 
 
+def test_a_survivor_that_raised_is_told_as_such(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chases = [caught(NAMES[0], *PROMISES_OWED), Chase(NAMES[1], False, None, (), 200, 99.0, 150)]
+    assert end_of(monkeypatch, chases) == 1
+    assert "It raised on 150 of 200 seeds" in capsys.readouterr().out
+
+
 def test_a_promise_that_catches_nothing_is_a_failure(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -40,4 +40,4 @@ def _visit(aru: UsableAru) -> Any:
     return lambda original, value: aru.visit(value)
 
 
-MUTANTS = mutants_of("calm", one_word_for_all, a_stay_is_a_rotation)
+MUTANTS = mutants_of("ring", one_word_for_all, a_stay_is_a_rotation)

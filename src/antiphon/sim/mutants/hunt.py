@@ -43,6 +43,8 @@ class Chase(msgspec.Struct, frozen=True):
 
     tried: int
     seconds: float
+    crashed: int = 0
+    """On so many seeds it raised, and its daemon was stopped."""
 
     @property
     def caught(self) -> bool:
@@ -63,20 +65,21 @@ def chase(quick: bool, all_sites: bool, mutant: str) -> Chase:
     began = perf_counter()
     plant = MUTANTS[mutant].plant
     sites = all_sites or MUTANTS[mutant].sites
-    tried = 0
+    tried = crashed = 0
     for seed in seeds_for(mutant, quick, sites):
         tried += 1
-        promises = broken(sites, seed, plant)
+        found = broken(sites, seed, plant)
+        crashed += BUG in found
+        promises = tuple(promise for promise in found if promise != BUG)
         if promises and not broken_by_nobody(sites, seed):
-            return Chase(mutant, sites, seed, promises, tried, perf_counter() - began)
-    return Chase(mutant, sites, None, (), tried, perf_counter() - began)
+            return Chase(mutant, sites, seed, promises, tried, perf_counter() - began, crashed)
+    return Chase(mutant, sites, None, (), tried, perf_counter() - began, crashed)
 
 
 def broken(sites: bool, seed: int, plant: Planter | None) -> tuple[str, ...]:
-    """The promises that the judges find broken, in the order of time."""
+    """The promises that the judges find broken, in the order of time; BUG if a node raised."""
     _, outcome = play(draw_trial(sites, seed), plant)
-    found = dict.fromkeys(violation.promise for violation in outcome.violations)
-    return tuple(promise for promise in found if promise != BUG)
+    return tuple(dict.fromkeys(violation.promise for violation in outcome.violations))
 
 
 @cache

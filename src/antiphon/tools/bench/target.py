@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 
 from antiphon.client import blocking
-from antiphon.protocol import node
 from antiphon.tools.cluster import LocalCluster
 
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
@@ -60,11 +59,6 @@ def running_daemons(addresses: Sequence[str]) -> Target:
     found = [status(address) for address in addresses]
     here = [one.pid for one in found if _is_local(one.pid)]
     return Target([*addresses], here if len(here) == len(found) else [])
-
-
-def is_compiled() -> bool:
-    """Whether own daemons run machines that were compiled: `make fast`."""
-    return not node.__file__.endswith(".py")
 
 
 def status(address: str) -> Status:

@@ -16,8 +16,9 @@ import msgspec
 from antiphon.core.service import Service
 from antiphon.tools.bench.peers.systems import COROSYNC, Systems
 from antiphon.tools.bench.plan import Plan
-from antiphon.tools.bench.target import is_compiled, own_daemons
+from antiphon.tools.bench.target import own_daemons
 from antiphon.tools.bench.traffic import Say, run_traffic, silent
+from antiphon.tools.compiled import is_compiled
 
 
 class Bar(msgspec.Struct, frozen=True):
