@@ -19,7 +19,7 @@ SEED = 3
 
 def test_every_decoder_accepts_some_and_refuses_some_and_nothing_is_found() -> None:
     report = Report()
-    feed_decoders(report, Random(SEED), 40_000)
+    feed_decoders(report, Random(SEED), 44_000)
     assert [str(finding) for finding in report.findings] == []
     for name in TARGETS:
         outcomes = report.counts[name]
