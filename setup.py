@@ -23,13 +23,16 @@ INHERITED = {"errors.py"}
 """Whose classes have heirs elsewhere: what is compiled knows its own only."""
 
 READ_BY_MSGSPEC = ("import msgspec", "(NamedTuple)")
+OWN_TUPLES = {"body.py"}
+"""Whose tuples msgspec never sees."""
 
 
 def machines() -> list[str]:
     found = []
     for path in sorted(path for room in COMPILED for path in (PACKAGE / room).rglob("*.py")):
         text = path.read_text(encoding="utf-8")
-        told = READ_BY_MSGSPEC if "protocol" not in path.parts else READ_BY_MSGSPEC[:1]
+        own = "protocol" in path.parts or path.name in OWN_TUPLES
+        told = READ_BY_MSGSPEC[:1] if own else READ_BY_MSGSPEC
         if path.name not in INHERITED and not any(sign in text for sign in told):
             found.append(str(path))
     for room, names in BUSY.items():

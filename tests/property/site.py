@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from antiphon.core.bundle import Bundle, Reach
+from antiphon.core.bundle import Bundle
 from antiphon.core.ids import ConfigId, Configuration, DaemonId, Incarnation, Member
 from antiphon.core.positions import position
+from antiphon.core.reach import Reach
 from antiphon.core.service import EARLY, ORDERED, Service
 from antiphon.protocol.stream.delivery import Delivery
 

@@ -13,11 +13,11 @@ from antiphon.core.service import Service
 from antiphon.protocol.stream.assembly import Assembly
 from antiphon.protocol.stream.packing import Outbox
 from antiphon.wire.packet import Envelope, Tag, pack_config
+from antiphon.wire.pieces import Piece
 from antiphon.wire.ring import (
     ORDER_OVERHEAD,
     PACKET_OVERHEAD,
     PIECE_OVERHEAD,
-    Piece,
     pack_ring_packet,
     read_ring_packet,
 )

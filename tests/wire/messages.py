@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from antiphon.core.bundle import Reach
 from antiphon.core.effects import StreamHoldings
 from antiphon.core.ids import ConfigId, DaemonId, Incarnation, Member, ViewId
 from antiphon.core.offsets import Branch
+from antiphon.core.reach import Reach
 from antiphon.core.service import Service
 from antiphon.wire.body import pack_body, read_body, referring_parts
 from antiphon.wire.changes import (
@@ -73,6 +73,7 @@ from antiphon.wire.link import (
     read_link_packet,
 )
 from antiphon.wire.packet import HEADER_BYTES, Envelope, Tag, open_header, pack_config
+from antiphon.wire.pieces import ForeignPieces, Piece, RingPacket, Token
 from antiphon.wire.reports import StreamReport, pack_reports, read_reports
 from antiphon.wire.retained import KeptState
 from antiphon.wire.ring import (
@@ -83,10 +84,6 @@ from antiphon.wire.ring import (
     PACKET_OVERHEAD,
     REPORTS,
     SELF_DISCARD,
-    ForeignPieces,
-    Piece,
-    RingPacket,
-    Token,
     pack_foreign_packet,
     pack_mask,
     pack_piece,

@@ -83,7 +83,8 @@ from antiphon.wire.control import Chunk, PacketMessage, Relayed, read_control
 from antiphon.wire.heard import Heard, HeardLink, HeardPacket, HeardToken
 from antiphon.wire.link import read_link_packet
 from antiphon.wire.packet import HEADER_BYTES, TAG_AT, Envelope, Tag, open_header
-from antiphon.wire.ring import RingPacket, read_ring_packet, read_token
+from antiphon.wire.pieces import RingPacket
+from antiphon.wire.ring import read_ring_packet, read_token
 
 STEPS_MAX = 1_000_000
 """More steps for one event is a bug, not a hang."""

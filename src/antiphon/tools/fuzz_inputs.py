@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from antiphon.core.bundle import Reach
 from antiphon.core.effects import StreamHoldings
 from antiphon.core.ids import ConfigId, DaemonId, Incarnation, Member
+from antiphon.core.reach import Reach
 from antiphon.core.service import Service
 from antiphon.tools.fuzz_nodes import ONE_SITE, TWO_SITES, LiveNodes
 from antiphon.tools.fuzz_targets import CLUSTER, TARGETS, tag_name
@@ -44,6 +44,7 @@ from antiphon.wire.packet import (
     Tag,
     open_header,
 )
+from antiphon.wire.pieces import Piece
 from antiphon.wire.reports import pack_reports
 from antiphon.wire.ring import (
     CONTROL,
@@ -53,7 +54,6 @@ from antiphon.wire.ring import (
     PIECE_OVERHEAD,
     REPORTS,
     TOKEN_BYTES,
-    Piece,
     read_ring_packet,
 )
 

@@ -24,11 +24,11 @@ from antiphon.wire.packet import (
     open_header,
     pack_config,
 )
+from antiphon.wire.pieces import ForeignPieces
 from antiphon.wire.reports import pack_reports, read_reports
 from antiphon.wire.ring import (
     OWN,
     REPORTS,
-    ForeignPieces,
     pack_foreign_packet,
     pack_piece,
     pack_reports_packet,

@@ -20,6 +20,7 @@ than they must: payloads are cut out for whoever asks for them.
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate, pairwise
 from struct import Struct, error
 from typing import NamedTuple
 
@@ -157,7 +158,7 @@ class Body:
         if len(self._lengths) < self.count:
             return _alike(self._lengths[0], self.count).unpack_from(self._raw, at)
         raw = bytes(self._raw)
-        return tuple([raw[at : (at := at + length)] for length in self._lengths])
+        return tuple([raw[one:end] for one, end in pairwise(accumulate(self._lengths, initial=at))])
 
     def cut(self, first: int, end: int) -> bytes:
         """Lengths, kinds and payloads of the messages from index `first` to before `end`."""

@@ -10,10 +10,10 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 
-from antiphon.core.bundle import Reach
 from antiphon.core.effects import StreamHoldings
 from antiphon.core.errors import DecodeError
 from antiphon.core.ids import ConfigId, Counter, Member, Natural, SomeDaemon
+from antiphon.core.reach import Reach
 from antiphon.wire.link import NOTHING_HEARD
 from antiphon.wire.packet import HEADER_BYTES, PACKET_BYTES_MAX, Envelope, Tag
 from antiphon.wire.ring import check_order, check_reach

@@ -4,7 +4,7 @@ from antiphon.core.effects import Word
 from antiphon.core.ids import ConfigId, Member
 from antiphon.wire.control import PacketMessage
 from antiphon.wire.link import LinkPacket
-from antiphon.wire.ring import RingPacket, Token
+from antiphon.wire.pieces import RingPacket, Token
 
 
 class Heard(Word):

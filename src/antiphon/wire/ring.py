@@ -11,16 +11,22 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from struct import Struct
-from typing import Annotated, NamedTuple
 
-import msgspec
-
-from antiphon.core.bundle import Reach
 from antiphon.core.errors import DecodeError
-from antiphon.core.ids import ConfigId, Counter, DaemonId, Incarnation, Member, Natural
+from antiphon.core.ids import ConfigId, DaemonId, Incarnation, Member
 from antiphon.core.positions import position, stamp_of
+from antiphon.core.reach import Reach
 from antiphon.core.service import Service
 from antiphon.wire.packet import CONFIG, CONFIG_BYTES, HEADER_BYTES
+from antiphon.wire.pieces import (
+    ForeignPieces,
+    Order,
+    Piece,
+    RingPacket,
+    Token,
+    pack_order,
+    read_order,
+)
 from antiphon.wire.reports import SEGMENTS_MAX, StreamReport, pack_reports, read_reports
 
 PACKET_HEAD = Struct(">QQHB")  # token sequence of its visit; link sequence or 0; origin; mask
@@ -36,6 +42,9 @@ PIECE_OVERHEAD = PIECE_HEAD.size
 ORDER_OVERHEAD = ORDER_LENGTH.size + 1 + 6 * 9 + 2
 """At most, for a bundle with no past in other streams, and to all segments: msgpack writes
 small numbers in few bytes."""
+
+SERVICES = tuple(Service)
+"""By their numbers."""
 
 LAST = 1
 CONTROL = 2
@@ -63,102 +72,6 @@ PieceOrder = tuple[int, int, int, int, int, int, tuple[tuple[int, int], ...], tu
 NO_ORDER: PieceOrder = (0, 0, 0, 0, 0, 0, (), ())
 
 
-class Piece(msgspec.Struct, gc=False):
-    """A bundle, or the index-th part of one."""
-
-    flags: int
-    service: Service
-    session: int
-    number: int
-    count: int
-    index: int
-    data: bytes
-    sequence: int = 0
-    stamp: int = 0
-    previous: int = 0
-    early_past: int = 0
-    order_past: int = 0
-    after_change: int = 0
-    early_pasts: tuple[tuple[int, int], ...] = ()
-    reach: tuple[Reach, ...] = ()
-
-
-class Order(msgspec.Struct, gc=False, array_like=True, forbid_unknown_fields=True):
-    """A bundle's place, with its last piece. All but the first are distances, which mostly are
-    short: from the sequence up to the stamp and down to what comes before, and from the first
-    position of the stamp down to others. They are told modulo 2^64: an unreliable bundle has a
-    past, but no place."""
-
-    sequence: Natural
-    stamp: Natural
-    previous: Natural
-    early_past: Natural
-    order_past: Natural
-    after_change: Natural
-    early_pasts: Annotated[
-        tuple[tuple[Counter, Natural], ...], msgspec.Meta(max_length=SEGMENTS_MAX)
-    ]
-    reach: Annotated[tuple[Reach, ...], msgspec.Meta(max_length=SEGMENTS_MAX)]
-
-
-class RingPacket(msgspec.Struct, gc=False):
-    sender: DaemonId
-    incarnation: Incarnation
-    config: ConfigId
-    token_sequence: int
-    link_sequence: int
-    """0: unreliable pieces only, never repaired."""
-
-    origin: int
-    """Whose stream: OWN, or a segment + 1."""
-
-    author: Member
-    """Who stamped the pieces."""
-
-    mask: int
-    """Segments that the pieces are for, one bit each; 0: all."""
-
-    pieces: list[Piece]
-    start: int
-    """Where the pieces begin in the packet."""
-
-    reports: tuple[StreamReport, ...] = ()
-    """In their place: what leaders say of their streams."""
-
-
-class Token(msgspec.Struct, gc=False):
-    """All fields of the paper's (SP-175 to SP-183), each ARU with a modifier of its
-    own (X-31), and the place of the last group change."""
-
-    sequence: int
-    link_sequence: int = 0
-    link_aru: int = 0
-    link_modifier: DaemonId = DaemonId(0)
-    flow: int = 0
-    site_sequence: int = 0
-    site_stamp: int = 0
-    site_aru: int = 0
-    site_modifier: DaemonId = DaemonId(0)
-    last_change: int = 0
-    requests: tuple[tuple[int, int], ...] = ()
-    heads: tuple[int, ...] = ()
-    """Of each segment, the last bundle of this stream that is for it; none if there is only
-    one segment."""
-
-
-_encode = msgspec.msgpack.Encoder().encode
-_decode_order = msgspec.msgpack.Decoder(Order).decode
-
-
-class ForeignPieces(NamedTuple):
-    """Pieces of another segment, as they travel."""
-
-    segment: int
-    author: Member
-    mask: int
-    body: bytes
-
-
 def pack_piece(piece: Piece) -> bytes:
     return pack_piece_head(piece, len(piece.data)) + piece.data
 
@@ -177,7 +90,7 @@ def pack_piece_head(piece: Piece, data_bytes: int) -> bytes:
     if not piece.flags & LAST:
         return head
     sequence, stamp = piece.sequence, piece.stamp
-    order = _encode(
+    order = pack_order(
         Order(
             sequence,
             stamp - sequence & LOW,
@@ -190,11 +103,6 @@ def pack_piece_head(piece: Piece, data_bytes: int) -> bytes:
         )
     )
     return b"".join([head, ORDER_LENGTH.pack(len(order)), order])
-
-
-def far_bytes(early_pasts: tuple[tuple[int, int], ...], reach: tuple[Reach, ...]) -> int:
-    """How much longer these make an order than ORDER_OVERHEAD."""
-    return len(_encode(early_pasts)) + len(_encode(reach)) - 2
 
 
 def pack_ring_packet(
@@ -304,7 +212,7 @@ def _read_piece(packet: bytes, at: int, end: int, reliable: bool) -> tuple[Piece
     if length > end - at:
         raise DecodeError("cut_short", "inside a piece's data")
     data = packet[at : at + length]
-    return Piece(flags, Service(service), session, number, count, index, data, *order), at + length
+    return Piece(flags, SERVICES[service], session, number, count, index, data, *order), at + length
 
 
 def _read_order(packet: bytes, at: int, end: int, service: int) -> tuple[PieceOrder, int]:
@@ -314,13 +222,7 @@ def _read_order(packet: bytes, at: int, end: int, service: int) -> tuple[PieceOr
     at += ORDER_LENGTH.size
     if length > end - at:
         raise DecodeError("cut_short", "inside a piece's order")
-    packed = packet[at : at + length]
-    try:
-        told = _decode_order(packed)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise DecodeError("malformed", str(error)) from None
-    if _encode(told) != packed:
-        raise DecodeError("not_canonical", "a piece's order")
+    told = read_order(packet[at : at + length])
     sequence = told.sequence
     stamp = sequence + told.stamp & LOW
     place = (

@@ -30,7 +30,8 @@ from antiphon.wire.control import (
     RecoveryRequest,
     State,
 )
-from antiphon.wire.ring import REQUESTS_MAX, Token
+from antiphon.wire.pieces import Token
+from antiphon.wire.ring import REQUESTS_MAX
 from tests.wire.messages import (
     CONFIG,
     decode_control,

@@ -19,17 +19,9 @@ from antiphon.protocol.stream.lookout import Lookout
 from antiphon.protocol.stream.settings import StreamSettings
 from antiphon.protocol.stream.token import adaptive_delay
 from antiphon.wire.crossing import Parcel
+from antiphon.wire.pieces import ForeignPieces, Piece, RingPacket, Token
 from antiphon.wire.reports import StreamReport
-from antiphon.wire.ring import (
-    REPORTS,
-    ForeignPieces,
-    Piece,
-    RingPacket,
-    Token,
-    pack_foreign_packet,
-    pack_reports_packet,
-    read_pieces,
-)
+from antiphon.wire.ring import REPORTS, pack_foreign_packet, pack_reports_packet, read_pieces
 
 Take = Callable[[Bundle], bool]
 Loose = Callable[[Instant, Bundle, list[Word]], None]

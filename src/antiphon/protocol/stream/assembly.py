@@ -5,7 +5,8 @@ from antiphon.core.ids import Member
 from antiphon.core.machine import Instant
 from antiphon.core.ranges import RangeSet
 from antiphon.core.service import Service
-from antiphon.wire.ring import BUNDLE_BYTES_MAX, CONTROL, LAST, SELF_DISCARD, Piece
+from antiphon.wire.pieces import Piece
+from antiphon.wire.ring import BUNDLE_BYTES_MAX, CONTROL, LAST, SELF_DISCARD
 
 PARTIALS_MAX = 1024
 """Unreliable bundles in parts at one time; the oldest goes first."""

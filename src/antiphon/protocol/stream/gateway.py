@@ -15,8 +15,8 @@ from antiphon.core.overlay import overlay_of
 from antiphon.core.weights import SiteId
 from antiphon.wire.crossing import Parcel, Report, pack_parcel, pack_report
 from antiphon.wire.packet import pack_config
+from antiphon.wire.pieces import ForeignPieces
 from antiphon.wire.reports import StreamReport
-from antiphon.wire.ring import ForeignPieces
 
 Branch = tuple[DaemonId, int]
 """A neighbour, and the segments behind it as a mask."""

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from antiphon.core.bundle import Bundle
 from antiphon.core.service import Service
+from antiphon.wire.pieces import Piece
 from antiphon.wire.ring import (
     CONTROL,
     LAST,
@@ -19,7 +20,6 @@ from antiphon.wire.ring import (
     PACKET_OVERHEAD,
     PIECE_OVERHEAD,
     SELF_DISCARD,
-    Piece,
     pack_piece_head,
 )
 

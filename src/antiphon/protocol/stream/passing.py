@@ -8,7 +8,7 @@ from antiphon.core.ids import DaemonId
 from antiphon.core.machine import Instant, Timers
 from antiphon.protocol.stream.patience import Patience
 from antiphon.protocol.stream.settings import StreamSettings
-from antiphon.wire.ring import Token
+from antiphon.wire.pieces import Token
 
 VISIT = "visit"
 REPEAT = "repeat"

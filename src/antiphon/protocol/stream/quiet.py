@@ -2,7 +2,7 @@
 
 from antiphon.core.machine import Instant
 from antiphon.protocol.stream.settings import StreamSettings
-from antiphon.wire.ring import Token
+from antiphon.wire.pieces import Token
 
 QUIET_ROTATIONS = 2
 """The leader lets the token rest after so many rotations without work: by then every

@@ -1,7 +1,8 @@
 """For which segments a bundle is, and how it follows on in the chain of each (SP-120, SP-121)."""
 
-from antiphon.core.bundle import Bundle, Reach
+from antiphon.core.bundle import Bundle
 from antiphon.core.ids import PRIVATE_MARK, Configuration, DaemonId, GroupName
+from antiphon.core.reach import Reach
 
 ALL = 0
 """The mask that says: everywhere."""

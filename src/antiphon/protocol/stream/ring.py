@@ -28,14 +28,8 @@ from antiphon.protocol.stream.window import LinkWindow, joined_requests
 from antiphon.wire.control import Have, Hurry, pack_control
 from antiphon.wire.crossing import Parcel, Report
 from antiphon.wire.packet import Envelope, Tag, pack_config
-from antiphon.wire.ring import (
-    OWN,
-    REQUESTS_MAX,
-    RingPacket,
-    Token,
-    pack_ring_packet,
-    pack_token,
-)
+from antiphon.wire.pieces import RingPacket, Token
+from antiphon.wire.ring import OWN, REQUESTS_MAX, pack_ring_packet, pack_token
 
 PARTIAL = "partial"
 LOOK = "look"

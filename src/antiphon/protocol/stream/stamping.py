@@ -5,11 +5,12 @@ tells of the last group change, and a holder that has not delivered it sends no 
 several segments changes are announced: intents, and gates (docs/protocols/wide-area.md).
 """
 
-from antiphon.core.bundle import Bundle, Reach
+from antiphon.core.bundle import Bundle
 from antiphon.core.clocks import LamportClock
 from antiphon.core.errors import DecodeError
 from antiphon.core.ids import Configuration, Member
 from antiphon.core.positions import position
+from antiphon.core.reach import Reach
 from antiphon.core.service import ORDERED, Service
 from antiphon.protocol.stream.delivery import Delivery
 from antiphon.protocol.stream.gates import Gates
@@ -17,7 +18,7 @@ from antiphon.protocol.stream.packing import OWN_PRIORITY, OWN_SESSION, Outbox
 from antiphon.protocol.stream.reaching import Reaching
 from antiphon.wire.changes import Intent, pack_intent, read_intent
 from antiphon.wire.crossing import PARCEL_OVERHEAD
-from antiphon.wire.ring import Token, far_bytes
+from antiphon.wire.pieces import Token, far_bytes
 
 
 def is_intent(bundle: Bundle) -> bool:

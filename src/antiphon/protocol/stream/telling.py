@@ -10,8 +10,8 @@ from antiphon.protocol.stream.abroad import Abroad
 from antiphon.protocol.stream.delivery import Delivery
 from antiphon.protocol.stream.settings import StreamSettings
 from antiphon.protocol.stream.stamping import Stamping
+from antiphon.wire.pieces import Token
 from antiphon.wire.reports import StreamReport
-from antiphon.wire.ring import Token
 
 TELL = "tell"
 PRESSED = 4

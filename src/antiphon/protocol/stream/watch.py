@@ -4,7 +4,7 @@ from antiphon.core.effects import Trouble, Word
 from antiphon.core.ids import NOBODY, DaemonId
 from antiphon.core.machine import Instant
 from antiphon.protocol.stream.settings import StreamSettings
-from antiphon.wire.ring import Token
+from antiphon.wire.pieces import Token
 
 TOKEN_LOSS = "token_loss"
 RECEIVE_FAILURE = "receive_failure"

@@ -6,7 +6,7 @@ from antiphon.core.effects import Ended
 from antiphon.protocol.node import Node
 from antiphon.protocol.stream.ring import Ring
 from antiphon.sim.mutants.planting import mutants_of, on_ring, swap
-from antiphon.wire.ring import Token
+from antiphon.wire.pieces import Token
 
 UNBOUNDED = 1 << 30
 

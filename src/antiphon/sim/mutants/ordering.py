@@ -11,7 +11,7 @@ from antiphon.protocol.node import Node
 from antiphon.protocol.stream.assembly import Assembly
 from antiphon.protocol.stream.delivery import Delivery
 from antiphon.protocol.stream.ring import Ring
-from antiphon.sim.mutants.planting import mutants_of, on_delivery, on_ring, swap
+from antiphon.sim.mutants.planting import changed, mutants_of, on_delivery, on_ring, swap
 
 
 def safe_as_agreed(node: Node) -> None:
@@ -93,7 +93,7 @@ def _early_as_if(node: Node, service: Service, **fields: Any) -> None:
         def early(original: Any, bundle: Bundle, *rest: Any) -> bool:
             told = bundle
             if bundle.service == service:
-                told = msgspec.structs.replace(bundle, **fields)
+                told = changed(bundle, **fields)
             return bool(original(told, *rest))
 
         swap(delivery, "_early", early)
@@ -145,7 +145,7 @@ def remember_without(node: Node, field: str) -> None:
 
     def change(delivery: Delivery) -> None:
         def remember(original: Any, bundle: Bundle) -> None:
-            original(msgspec.structs.replace(bundle, **{field: 0}))
+            original(changed(bundle, **{field: 0}))
 
         swap(delivery, "remember", remember)
 

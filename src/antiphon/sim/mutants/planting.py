@@ -7,10 +7,12 @@ that does nothing.
 """
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from antiphon.core.bundle import Bundle
 from antiphon.protocol.node import Node
 from antiphon.protocol.stream.delivery import Delivery
 from antiphon.protocol.stream.recovery import Plan
@@ -62,6 +64,14 @@ def whenever(owner: object, name: str, change: Callable[[Any], None]) -> None:
         base.__setattr__(self, attribute, value)
 
     _change_class(owner, base, "__setattr__", assign)
+
+
+def changed(bundle: Bundle, **fields: object) -> Bundle:
+    """Another one, as it is but for these."""
+    twin = copy(bundle)
+    for name, value in fields.items():
+        setattr(twin, name, value)
+    return twin
 
 
 def _change_class(owner: object, base: type, name: str, function: Callable[..., Any]) -> None:

@@ -2,15 +2,13 @@
 
 from typing import Any
 
-import msgspec
-
 from antiphon.core.bundle import Bundle
 from antiphon.core.effects import Holdings
 from antiphon.protocol.node import Node
 from antiphon.protocol.stream.delivery import Delivery
 from antiphon.protocol.stream.recovery import UNLIMITED, Plan
 from antiphon.protocol.stream.ring import Ring
-from antiphon.sim.mutants.planting import mutants_of, on_delivery, on_plan, swap, whenever
+from antiphon.sim.mutants.planting import changed, mutants_of, on_delivery, on_plan, swap, whenever
 
 
 def freeze_ignored(node: Node) -> None:
@@ -171,7 +169,7 @@ def unstable_sent_again(node: Node) -> None:
         ring = stream._ring
         held = ring.delivery.own.held.values() if ring is not None else ()
         again = [
-            msgspec.structs.replace(bundle, sequence=0)
+            changed(bundle, sequence=0)
             for bundle in held
             if ring is not None and bundle.sender == node.me and not bundle.control
             if bundle.stamp > ring.delivery.stable

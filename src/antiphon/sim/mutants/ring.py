@@ -7,7 +7,7 @@ from antiphon.protocol.stream.passing import REPEAT
 from antiphon.protocol.stream.ring import Ring
 from antiphon.protocol.stream.watch import TOKEN_LOSS
 from antiphon.sim.mutants.planting import mutants_of, on_ring, swap
-from antiphon.wire.ring import Token
+from antiphon.wire.pieces import Token
 
 
 def old_tokens_taken(node: Node) -> None:

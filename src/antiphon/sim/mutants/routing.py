@@ -10,8 +10,8 @@ from antiphon.protocol.node import Node
 from antiphon.protocol.stream.gateway import Gateway
 from antiphon.protocol.stream.ring import Ring
 from antiphon.sim.mutants.planting import mutants_of, on_ring, swap, whenever
+from antiphon.wire.pieces import ForeignPieces
 from antiphon.wire.reports import StreamReport
-from antiphon.wire.ring import ForeignPieces
 
 
 def tree_of_another(node: Node) -> None:

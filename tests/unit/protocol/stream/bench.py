@@ -15,15 +15,13 @@ from antiphon.protocol.stream.ring import Ring
 from antiphon.protocol.stream.settings import StreamSettings
 from antiphon.wire.control import Have, read_control
 from antiphon.wire.packet import Envelope, Tag, open_header, pack_config
+from antiphon.wire.pieces import Piece, RingPacket, Token
 from antiphon.wire.ring import (
     LAST,
     ORDER_OVERHEAD,
     OWN,
     PACKET_OVERHEAD,
     PIECE_OVERHEAD,
-    Piece,
-    RingPacket,
-    Token,
     pack_piece,
     pack_ring_packet,
     read_ring_packet,

@@ -9,8 +9,9 @@ from antiphon.core.ids import ConfigId, Configuration, DaemonId, Incarnation, Me
 from antiphon.protocol.stream.abroad import Abroad
 from antiphon.protocol.stream.delivery import Delivery
 from antiphon.protocol.stream.settings import StreamSettings
+from antiphon.wire.pieces import RingPacket
 from antiphon.wire.reports import StreamReport
-from antiphon.wire.ring import REPORTS, RingPacket
+from antiphon.wire.ring import REPORTS
 
 MEMBERS = tuple(Member(DaemonId(number), Incarnation(7)) for number in range(1, 5))
 CONFIG = ConfigId(3, *MEMBERS[0], 1)

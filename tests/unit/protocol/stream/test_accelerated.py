@@ -6,7 +6,7 @@ import pytest
 
 from antiphon.core.effects import Broadcast, Delivered, Send
 from antiphon.core.service import Service
-from antiphon.wire.ring import Token
+from antiphon.wire.pieces import Token
 from tests.unit.protocol.stream.bench import (
     SETTINGS,
     Bench,

@@ -10,6 +10,7 @@ from antiphon.core.service import Service
 from antiphon.protocol.stream.assembly import REMEMBERED, Assembly, DuplicateFilter
 from antiphon.protocol.stream.packing import Outbox
 from antiphon.protocol.stream.settings import StreamSettings
+from antiphon.wire.pieces import Piece, Token
 from antiphon.wire.ring import (
     BUNDLE_BYTES_MAX,
     CONTROL,
@@ -18,8 +19,6 @@ from antiphon.wire.ring import (
     PACKET_OVERHEAD,
     PIECE_OVERHEAD,
     SELF_DISCARD,
-    Piece,
-    Token,
 )
 from tests.unit.protocol.stream.bench import Bench, broadcasts, bundle, member, passed
 

@@ -13,7 +13,7 @@ from antiphon.protocol.stream.prompt import MEMBERS_MAX
 from antiphon.protocol.stream.quiet import CALM_PACKETS
 from antiphon.protocol.stream.source import LEAP_MAX
 from antiphon.wire.packet import Tag
-from antiphon.wire.ring import Token
+from antiphon.wire.pieces import Token
 from tests.unit.protocol.stream.bench import (
     LATENCY_US,
     SETTINGS,

@@ -7,7 +7,7 @@ from antiphon.core.effects import Broadcast, Word
 from antiphon.core.ids import DaemonId
 from antiphon.core.service import Service
 from antiphon.protocol.stream.watch import BLOCKED_WINDOW, RECEIVE_FAILURE
-from antiphon.wire.ring import Token
+from antiphon.wire.pieces import Token
 from tests.unit.protocol.stream.bench import (
     SETTINGS,
     Bench,

@@ -5,7 +5,8 @@ from antiphon.core.service import Service
 from antiphon.core.trace import Kind, Level
 from antiphon.protocol.stream.assembly import SESSIONS_MAX, TOKEN_LIFE, DuplicateFilter
 from antiphon.protocol.stream.delivery import MARKS_MAX, Delivery
-from antiphon.wire.ring import LAST, Piece, Token
+from antiphon.wire.pieces import Piece, Token
+from antiphon.wire.ring import LAST
 from tests.unit.protocol.stream.bench import Bench, Loop, bundle, delivered, piece
 from tests.unit.protocol.stream.test_stream import Machine
 

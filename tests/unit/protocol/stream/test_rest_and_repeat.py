@@ -10,7 +10,8 @@ from antiphon.core.service import Service
 from antiphon.protocol.stream.passing import LOSS, REPEAT, VISIT
 from antiphon.protocol.stream.watch import TOKEN_LOSS
 from antiphon.wire.packet import Tag
-from antiphon.wire.ring import Token, read_token
+from antiphon.wire.pieces import Token
+from antiphon.wire.ring import read_token
 from tests.unit.protocol.stream.bench import (
     LATENCY_US,
     SETTINGS,

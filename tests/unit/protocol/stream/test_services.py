@@ -8,7 +8,7 @@ from antiphon.core.bundle import Bundle
 from antiphon.core.positions import position
 from antiphon.core.service import Service
 from antiphon.protocol.stream.delivery import Delivery
-from antiphon.wire.ring import Piece, Token
+from antiphon.wire.pieces import Piece, Token
 from tests.unit.protocol.stream.bench import Bench, broadcasts, delivered, member, piece
 
 MISSING = 1

@@ -2,8 +2,9 @@
 
 import pytest
 
-from antiphon.core.bundle import Bundle, Reach
+from antiphon.core.bundle import Bundle
 from antiphon.core.positions import position
+from antiphon.core.reach import Reach
 from antiphon.core.service import Service
 from antiphon.protocol.stream.delivery import Delivery
 from antiphon.protocol.stream.source import LEAP_MAX, Source

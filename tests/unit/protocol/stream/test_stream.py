@@ -33,7 +33,7 @@ from antiphon.protocol.stream.stream import FORETASTE_MAX, State, Stream
 from antiphon.wire.control import Hurry, RecoveryData, RecoveryRequest, read_control
 from antiphon.wire.heard import Heard, HeardPacket, HeardToken
 from antiphon.wire.packet import Envelope, open_header
-from antiphon.wire.ring import Token
+from antiphon.wire.pieces import Token
 from tests.unit.protocol.stream.bench import (
     BODY,
     CLUSTER,

@@ -7,7 +7,8 @@ from antiphon.core.ids import NOBODY, DaemonId
 from antiphon.core.positions import position
 from antiphon.core.service import Service
 from antiphon.core.trace import Kind, Level
-from antiphon.wire.ring import REQUESTS_MAX, Token
+from antiphon.wire.pieces import Token
+from antiphon.wire.ring import REQUESTS_MAX
 from tests.unit.protocol.stream.bench import (
     Bench,
     Loop,

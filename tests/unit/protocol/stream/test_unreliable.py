@@ -7,7 +7,8 @@ from antiphon.core.machine import NEVER
 from antiphon.core.service import Service
 from antiphon.protocol.stream.assembly import PARTIALS_MAX, Assembly
 from antiphon.protocol.stream.ring import PARTIAL
-from antiphon.wire.ring import LAST, Piece, Token
+from antiphon.wire.pieces import Piece, Token
+from antiphon.wire.ring import LAST
 from tests.unit.protocol.stream.bench import (
     SETTINGS,
     Bench,
