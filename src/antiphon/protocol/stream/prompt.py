@@ -1,7 +1,7 @@
 """What each other member of a calm ring holds, known without waiting for the token.
 
 Whoever completes a safe bundle there says at once up to where it holds everything
-(docs/protocols/ring.md, "A calm ring"). Whoever sends a bundle need not say it: it holds its own
+(docs/protocols/ring.md, "Timers"). Whoever sends a bundle need not say it: it holds its own
 ones, and before them what it was known to hold.
 """
 

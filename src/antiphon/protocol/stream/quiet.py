@@ -44,7 +44,7 @@ class Quiet:
             self._rest_us = self._settings.token_rest_us_min
 
     def is_calm(self, packets: int) -> bool:
-        """With these, since the token came."""
+        """Whether it still is with these, which count from now on."""
         calm, self._calm = self._calm, max(0, self._calm - packets)
         return calm >= packets > 0
 
