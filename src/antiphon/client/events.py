@@ -44,6 +44,9 @@ class Event(msgspec.Struct, frozen=True, gc=False):
 class Together(msgspec.Struct, frozen=True, gc=False):
     """What messages of one bundle have in common, and what is seldom asked of each."""
 
+    origin: SessionId
+    sender: GroupName
+    service: Service
     first: int
     table: tuple[tuple[GroupName, ...], ...]
     places: bytes
@@ -62,13 +65,8 @@ class Together(msgspec.Struct, frozen=True, gc=False):
 
 
 class Message(Event, frozen=True, gc=False, eq=False):
-    origin: SessionId
     number: int
-    sender: GroupName
-    """The sender's private group: multicast to it to answer."""
-
     payload: bytes
-    service: Service
     kind: int
     """A number from the sender, -32768 to 32767, for the application's own use."""
 
@@ -88,8 +86,22 @@ class Message(Event, frozen=True, gc=False, eq=False):
         transitional: bool = False,
     ) -> "Message":
         """One that came in no bundle: for whoever tests what is done with messages."""
-        together = Together(number, (groups,), b"", dict.fromkeys(groups, view), transitional)
-        return cls(origin, number, sender, payload, service, kind, together)
+        views = dict.fromkeys(groups, view)
+        shared = Together(origin, sender, service, number, (groups,), b"", views, transitional)
+        return cls(number, payload, kind, shared)
+
+    @property
+    def origin(self) -> SessionId:
+        return self.together.origin
+
+    @property
+    def sender(self) -> GroupName:
+        """The sender's private group: multicast to it to answer."""
+        return self.together.sender
+
+    @property
+    def service(self) -> Service:
+        return self.together.service
 
     @property
     def groups(self) -> tuple[GroupName, ...]:

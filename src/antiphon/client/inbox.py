@@ -61,19 +61,17 @@ def messages(told: effects.Message, body: Body, views: Views) -> list[Message]:
         numbers = [first + at for at in chosen]
         payloads = [payloads[at] for at in chosen]
         kinds = [kinds[at] for at in chosen]
-    together = Together(first, table, body.places, views.of(table), told.transitional)
-    return list(
-        map(
-            Message,
-            repeat(told.origin),
-            numbers,
-            repeat(private_group(body.sender, told.origin.daemon)),
-            payloads,
-            repeat(told.service),
-            kinds,
-            repeat(together),
-        )
+    together = Together(
+        told.origin,
+        private_group(body.sender, told.origin.daemon),
+        told.service,
+        first,
+        table,
+        body.places,
+        views.of(table),
+        told.transitional,
     )
+    return list(map(Message, numbers, payloads, kinds, repeat(together)))
 
 
 class Noted(NamedTuple):

@@ -48,20 +48,20 @@ def message(payload: bytes, kind: int = MESSAGE) -> Message:
 
 def test_content_sequence_and_end_are_checked_as_for_native_clients() -> None:
     make = PayloadMaker(0, 100).make
-    good = Reception(Plan(client="spread"))
+    good = Reception(Plan(client="spread", rate=1.0))
     assert not good.take(message(make(1, 0))) and not good.take(message(make(2, 0)))
     assert good.take(message(make(2, 0), END))
     for wrong in (make(2, 0), make(1, 0)[:-1] + b"\0", make(1, 0)[:-1], b"short"):
         with pytest.raises(BenchFailed):
-            Reception(Plan(client="spread")).take(message(wrong))
+            Reception(Plan(client="spread", rate=1.0)).take(message(wrong))
     with pytest.raises(BenchFailed, match="ended after 3, not 0"):
-        Reception(Plan(client="spread")).take(message(make(3, 0), END))
+        Reception(Plan(client="spread", rate=1.0)).take(message(make(3, 0), END))
 
 
 def test_a_split_or_the_end_of_the_session_fails_the_bench() -> None:
     calm = View("g", GroupId(1, 2, 3), ("#a#d",), ("#a#d",), Cause.JOIN, "#a#d", ())
     torn = View("g", GroupId(1, 2, 3), ("#a#d",), ("#a#d",), Cause.NETWORK, "", (("#a#d",),))
-    reception = Reception(Plan(client="spread"))
+    reception = Reception(Plan(client="spread", rate=1.0))
     assert not reception.take(calm)
     for event in (torn, Closed("slow")):
         with pytest.raises(BenchFailed):

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from itertools import cycle
+from typing import Any
 
 from antiphon.client import aio as native
 from antiphon.client.events import Message
@@ -11,7 +12,7 @@ from antiphon.client.spread import aio as spread
 from antiphon.client.spread import events as spread_events
 from antiphon.core.service import Service
 from antiphon.tools.bench.cue import PATIENCE_S, Cue, SharedCue
-from antiphon.tools.bench.payload import END, MESSAGE, PayloadMaker
+from antiphon.tools.bench.payload import END, MESSAGE, PayloadMaker, payloads_until, portion_of
 from antiphon.tools.bench.plan import Done, Idled, Post, Received, Sent, Window
 from antiphon.tools.bench.reception import BenchFailed, Reception, check_news
 from antiphon.tools.bench.round_trips import RoundTrips
@@ -82,10 +83,19 @@ async def _join_and_watch(
 
 
 async def _take_all(session: Session, reception: Reception) -> None:
-    take = reception.take
+    held, hold = reception.held, reception.held.append
+    portion = reception.portion
+    event: Any
     async for event in session:
-        if take(event):
-            return
+        hold(event)  # `reception.take` without a call
+        try:
+            is_due = event.kind or len(held) >= portion
+        except AttributeError:
+            is_due = True
+        if is_due:
+            if reception.check():
+                return
+            portion = reception.portion
 
 
 async def _take_and_echo(session: Session, reception: Reception) -> None:
@@ -130,13 +140,12 @@ async def _send(session: Session, post: Post, cue: SharedCue) -> Sent:
 
 async def _flood(session: Session, post: Post, window: Window) -> Sent:
     plan = post.plan
-    make = PayloadMaker(post.number, plan.size).make
     groups = cycle(plan.group_names)
     service = plan.service_of(post.number)
     number = 0
-    while (now := time.monotonic_ns()) < window.stop:
+    for payload in payloads_until(window.stop, post.number, plan.size):
         number += 1
-        await session.multicast(next(groups), make(number, now), service=service)
+        await session.multicast(next(groups), payload, service=service)
         if plan.await_each:
             await asyncio.sleep(0)
     await _end(session, post, number)
@@ -149,13 +158,14 @@ async def _keep_pace(session: Session, post: Post, window: Window) -> Sent:
     make = PayloadMaker(post.number, plan.size).make
     groups = cycle(plan.group_names)
     service = plan.service_of(post.number)
+    portion = portion_of(plan.size)
     number = 0
     began = time.monotonic_ns()
     while (now := time.monotonic_ns()) < window.stop:
         due = int((now - began) * plan.pace / 1e9)
         while number < due:
             number += 1
-            payload = make(number, time.monotonic_ns())
+            payload = make(number, 0 if number % portion else time.monotonic_ns())
             await session.multicast(next(groups), payload, service=service)
         await asyncio.sleep(PACE_S)
     await _end(session, post, number)

@@ -9,7 +9,7 @@ from antiphon.client.spread import blocking as spread
 from antiphon.client.spread import events as spread_events
 from antiphon.core.service import Service
 from antiphon.tools.bench.cue import PATIENCE_S, Cue
-from antiphon.tools.bench.payload import END, MESSAGE, PayloadMaker
+from antiphon.tools.bench.payload import END, MESSAGE, PayloadMaker, payloads_until
 from antiphon.tools.bench.plan import Post, Received, Sent, Window
 from antiphon.tools.bench.reception import BenchFailed, Reception
 from antiphon.tools.bench.round_trips import RoundTrips
@@ -77,13 +77,12 @@ def _send(session: Session, post: Post, cue: Cue) -> Sent:
 
 def _flood(session: Session, post: Post, window: Window) -> Sent:
     plan = post.plan
-    make = PayloadMaker(post.number, plan.size).make
     groups = cycle(plan.group_names)
     service = plan.service_of(post.number)
     number = 0
-    while (now := time.monotonic_ns()) < window.stop:
+    for payload in payloads_until(window.stop, post.number, plan.size):
         number += 1
-        session.multicast(next(groups), make(number, now), service=service)
+        session.multicast(next(groups), payload, service=service)
     _end(session, post, number)
     return Sent(number)
 

@@ -1,7 +1,9 @@
-"""What a receiver checks and measures, message by message, without I/O.
+"""What a receiver checks and measures, without I/O.
 
-Every message is checked: all its bytes, its sender's sequence, and its end. The clock is read
-only now and then, for it would cost as much as the check.
+Every message is checked: all its bytes, its sender's sequence, and its end. Where as many as
+possible come they are held until they make a portion, which is compared as a whole with what must
+come next: to look at each would take longer than to be handed it. A portion that is anything else
+is looked at message by message, and that finds what is wrong.
 """
 
 import struct
@@ -16,18 +18,13 @@ from antiphon.core.errors import AntiphonError
 from antiphon.core.ranges import RangeSet
 from antiphon.core.service import Service
 from antiphon.core.trace import Cause
-from antiphon.tools.bench.payload import HEAD, VARIANTS, fillers
+from antiphon.tools.bench.payload import HEAD, TIME_AT, VARIANTS, RowMaker, fillers, portion_of
 from antiphon.tools.bench.plan import Plan, Received, Window
-
-LOOK_MESSAGES = 64
-LOOK_BYTES = 64 * 1024
-"""Between two looks at the clock, whichever is less."""
 
 unpack = HEAD.unpack_from
 HEAD_BYTES = HEAD.size
-WHO = 8
-"""Bytes of sender and number in the head."""
-
+TURN = struct.Struct("<II")
+"""Sender and number of a message that comes after one of another sender."""
 
 NEVER = Window(1 << 63, 1 << 63, 1 << 63)
 
@@ -52,6 +49,7 @@ class Reception:
         self._plan = plan
         self._clock = clock
         self._fillers = fillers(plan.size)
+        self._rows = RowMaker(plan.size)
         self._next = [1] * plan.senders
         """Number that comes next, by sender; 0 if its messages may come in any order."""
 
@@ -66,10 +64,20 @@ class Reception:
         """Of the senders that have ended: how many messages they sent."""
 
         self._order = 0
-        self._orders = plan.has_one_order and plan.senders > 1
+        """Of all places where the sender changes: what lies between them is known."""
+
+        self._turn = -1
+        """Whose message came last."""
+
         self.count = 0
-        self._stride = 1 if plan.rate else max(1, min(LOOK_MESSAGES, LOOK_BYTES // plan.size))
-        self._look_at = self._stride
+        self.held: list[Any] = []
+        """Whoever puts events here calls `check` as soon as one has a kind or is no message, and
+        when they make a portion."""
+
+        self.portion = 1 if plan.rate else portion_of(plan.size)
+        self._telling = self.portion
+        """One of so many messages of a sender tells the time."""
+
         self._began: tuple[int, int] | None = None
         self._ended: tuple[int, int] | None = None
         """Time and count at the first look in the window, and at the first after it."""
@@ -78,6 +86,48 @@ class Reception:
 
     def take(self, event: Any) -> bool:
         """Whether this was the last. What has a payload is a message, whosever it is."""
+        self.held.append(event)
+        is_due = len(self.held) >= self.portion or bool(getattr(event, "kind", True))
+        return is_due and self.check()
+
+    def check(self) -> bool:
+        """All that is held; whether the last was among it."""
+        events = self.held[:]
+        self.held.clear()
+        if self._are_next(events):
+            return False
+        return any([self._take_one(event) for event in events])
+
+    def _are_next(self, events: list[Any]) -> bool:
+        """Whether these are just the messages that come next of one sender; then they are taken."""
+        size, count = self._plan.size, len(events)
+        try:
+            payloads = [event.payload for event in events]
+            is_end = events[-1].kind
+        except AttributeError:
+            return False
+        if is_end or self._last or list(map(len, payloads)).count(size) < count:
+            return False
+        together = b"".join(payloads)
+        sender, first, _ = unpack(together)
+        if sender >= len(self._next) or first != self._next[sender]:
+            return False
+        expected = self._rows.make(sender, first, count)
+        telling = -first % self._telling
+        if telling < count:
+            time_at = slice(telling * size + TIME_AT, telling * size + HEAD_BYTES)
+            expected[time_at] = together[time_at]
+        if together != expected:
+            return False
+        self._next[sender] = first + count
+        self.count += count
+        if sender != self._turn:
+            self._take_turn(sender, first)
+        if telling < count:
+            self._look(unpack(payloads[telling])[2])
+        return True
+
+    def _take_one(self, event: Any) -> bool:
         try:
             payload: bytes = event.payload
         except AttributeError:
@@ -95,10 +145,17 @@ class Reception:
             self._next[sender] = number + 1
         else:
             self._take_unordered(sender, number)
-        if self._orders:
-            self._order = crc32(payload[:WHO], self._order)
-        self.count = count = self.count + 1
-        return count >= self._look_at and self._look(sent)
+        if sender != self._turn:
+            self._take_turn(sender, number)
+        self.count += 1
+        if sent:
+            self._look(sent)
+        return bool(self._last) and self._is_complete()
+
+    def _take_turn(self, sender: int, number: int) -> None:
+        self._turn = sender
+        if self._plan.has_one_order:
+            self._order = crc32(TURN.pack(sender, number), self._order)
 
     def _take_news(self, event: Event) -> bool:
         check_news(event)
@@ -124,13 +181,11 @@ class Reception:
         if self._next[sender] not in (0, last + 1):
             raise BenchFailed(f"sender {sender} ended after {last}, not {self._next[sender] - 1}")
         self._last[sender] = last
-        self._look_at = 0  # from here on each message may be the last
+        self.portion = 1  # from here on each message may be the last
         return self._is_complete()
 
-    def _look(self, sent: int) -> bool:
+    def _look(self, sent: int) -> None:
         now = self._clock()
-        if self._look_at:
-            self._look_at = self.count + self._stride
         if self._began is None:
             if now >= self.window.begin:
                 self._began = (now, self.count)
@@ -138,7 +193,6 @@ class Reception:
             self._latencies.append(now - sent)
             if now >= self.window.end:
                 self._ended = (now, self.count)
-        return not self._look_at and self._is_complete()
 
     def _is_complete(self) -> bool:
         return len(self._last) == self._plan.senders and not self._missing(Service.RELIABLE)

@@ -12,7 +12,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from antiphon.tools.bench.cue import PATIENCE_S, Cue
-from antiphon.tools.bench.payload import END, MESSAGE, PayloadMaker
+from antiphon.tools.bench.payload import END, MESSAGE, PayloadMaker, payloads_until
 from antiphon.tools.bench.peers.bare import Bare
 from antiphon.tools.bench.peers.credit import Credit
 from antiphon.tools.bench.plan import Plan, Post, Received, Sent
@@ -38,8 +38,10 @@ async def _receive(client: Client, post: Post, cue: Cue) -> Received:
     taken = _subject(plan, f"taken.{post.number}")
     stride = Credit.stride(plan.size)
     over = asyncio.get_running_loop().create_future()
+    count = 0
 
     async def take(message: Msg) -> None:
+        nonlocal count
         if over.done():
             return  # the first thing that is wrong is told
         try:
@@ -48,8 +50,9 @@ async def _receive(client: Client, post: Post, cue: Cue) -> Received:
                 over.set_result(None)
         except BenchFailed as error:
             over.set_exception(error)
-        if reception.count % stride == 0:
-            await client.publish(taken, str(reception.count).encode())
+        count += 1
+        if count % stride == 0:
+            await client.publish(taken, str(count).encode())
 
     await client.subscribe(_subject(plan, "sent.*"), cb=take)
     await client.flush()
@@ -76,15 +79,15 @@ async def _send(client: Client, post: Post, cue: Cue) -> Sent:
     await client.flush()
     cue.ready()
     window = await asyncio.to_thread(cue.window)
-    make = PayloadMaker(post.number, plan.size).make
     subject = _subject(plan, "sent.message")
     number = 0
-    while (now := time.monotonic_ns()) < window.stop:
+    for payload in payloads_until(window.stop, post.number, plan.size):
         while number == credit.limit:
             more.clear()
             await asyncio.wait_for(more.wait(), PATIENCE_S)
         number += 1
-        await client.publish(subject, make(number, now))
-    await client.publish(_subject(plan, "sent.end"), make(number, time.monotonic_ns()))
+        await client.publish(subject, payload)
+    end = PayloadMaker(post.number, plan.size).make(number, 0)
+    await client.publish(_subject(plan, "sent.end"), end)
     await client.flush()
     return Sent(number)

@@ -4,12 +4,11 @@ Nothing is dropped: a sender waits at its high-water mark, and so does the proxy
 """
 
 import threading
-import time
 
 import zmq
 
 from antiphon.tools.bench.cue import PATIENCE_S, Cue
-from antiphon.tools.bench.payload import END, MESSAGE, PayloadMaker
+from antiphon.tools.bench.payload import END, MESSAGE, PayloadMaker, payloads_until
 from antiphon.tools.bench.peers.bare import Bare
 from antiphon.tools.bench.plan import Plan, Post, Received, Sent
 from antiphon.tools.bench.reception import BenchFailed, Reception
@@ -56,13 +55,13 @@ def _send(publisher: zmq.Socket[bytes], post: Post, cue: Cue) -> Sent:
     _await_subscriptions(publisher, plan)
     cue.ready()
     window = cue.window()
-    make = PayloadMaker(post.number, plan.size).make
     topic = _topic(plan, "sent.message")
     number = 0
-    while (now := time.monotonic_ns()) < window.stop:
+    for payload in payloads_until(window.stop, post.number, plan.size):
         number += 1
-        publisher.send_multipart((topic, make(number, now)))
-    publisher.send_multipart((_topic(plan, "sent.end"), make(number, time.monotonic_ns())))
+        publisher.send_multipart((topic, payload))
+    end = PayloadMaker(post.number, plan.size).make(number, 0)
+    publisher.send_multipart((_topic(plan, "sent.end"), end))
     return Sent(number)
 
 
