@@ -51,11 +51,12 @@ class Line:
 
     # Writing.
 
-    def flush_now_or_soon(self) -> None:
-        """At once on an idle line, else at the end of the turn, with what else is asked in it."""
+    def flush_now_or_soon(self, is_alone: bool) -> None:
+        """At once on an idle line if nothing is expected to follow, else at the end of the turn,
+        with what else is asked in it."""
         if self.flushing or self.blocked:
             return
-        if self._loop.time() - self._flushed_at < IDLE_S:
+        if not is_alone or self._loop.time() - self._flushed_at < IDLE_S:
             self.flush_soon()
         elif self.flush():
             self.changed()

@@ -76,6 +76,9 @@ class Outbox:
         self.bundle_bytes = BUNDLE_BYTES
         self._closed: deque[Request] = deque()
         self._closed_bytes = 0
+        self.last_count = 0
+        """Messages in the bundle that was closed last."""
+
         self.destinations = Destinations()
         self._places = self.destinations.places
         self._many = False
@@ -285,6 +288,7 @@ class Outbox:
         self._push_body(body, end - first)
 
     def _push_body(self, body: list[bytes], count: int, refers: bool = False) -> None:
+        self.last_count = count
         frame = pack_multicast(self._service, count, body, self._self_discard)
         self._push(Request(frame, count, self._service, self._self_discard, None, refers))
 

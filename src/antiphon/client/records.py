@@ -6,7 +6,8 @@ any daemon. A refused join or leave takes no number, so rows behind one that is 
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import NamedTuple, Protocol
 from zlib import crc32
 
@@ -116,8 +117,7 @@ class ClientRecords:
             tuple(name for name in names if name in joined or name == self._private)
             for names in body.table
         ]
-        chosen = told.chosen or range(told.count)
-        rows = self._messages(Kind.HAND, told.origin, told.first, told.service, body, chosen)
+        rows = self._messages(Kind.HAND, told.origin, told.first, told.service, body, told.chosen)
         for row in rows:
             row.groups = mine[body.destinations[row.first - told.first]]
             row.views = tuple(_view_id(joined.get(name)) for name in row.groups)
@@ -160,21 +160,15 @@ class ClientRecords:
         first: int,
         service: Service,
         body: Body,
-        chosen: Iterable[int] | None = None,
+        chosen: Sequence[int] = (),
     ) -> Iterator[Record]:
         """A row per run of neighbours with one destination."""
-        payloads = body.payloads
-        indices = range(len(payloads)) if chosen is None else chosen
-        if body.producer:  # one by one, for some may be repeats
-            runs: Iterable[tuple[int, int]] = ((at, 1) for at in indices)
-        else:
-            runs = _runs(body.destinations, indices)
-        for start, count in runs:
+        for start, count in _runs(body, chosen):
             row = self._row(kind)
             row.origin, row.first, row.count, row.service = origin, first + start, count, service
             row.groups = body.table[body.destinations[start]]
-            joined = b"".join(payloads[start : start + count])
-            row.value, row.size = crc32(joined), len(joined)
+            payloads = body.together(start, count)
+            row.value, row.size = crc32(payloads), len(payloads)
             yield row
 
     def _row(self, kind: Kind) -> Record:
@@ -182,17 +176,17 @@ class ClientRecords:
         return Record(kind, self._clock(), me.daemon, me.incarnation, me.number)
 
 
-def _runs(destinations: tuple[int, ...], indices: Iterable[int]) -> Iterator[tuple[int, int]]:
-    start, end = -1, -1
-    for at in indices:
-        if start >= 0 and (at != end or destinations[at] != destinations[start]):
-            yield start, end - start
-            start = at
-        elif start < 0:
-            start = at
-        end = at + 1
-    if start >= 0:
-        yield start, end - start
+def _runs(body: Body, chosen: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """(index of the first message, count): if only some are chosen, the neighbours among them."""
+    picked = set(chosen)
+    for start, count, _ in body.runs():
+        if not picked:
+            yield start, count
+            continue
+        for is_mine, group in groupby(range(start, start + count), picked.__contains__):
+            if is_mine:
+                indices = list(group)
+                yield indices[0], len(indices)
 
 
 def _view_id(view: View | None) -> ViewId | None:

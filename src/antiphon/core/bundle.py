@@ -24,7 +24,7 @@ class Bundle:
     """Filled in by its sender when stamped; afterwards never changed. Its fields are looked at more
     often than those of any other word, so it is a class that can be compiled."""
 
-    __slots__ = FIELDS
+    __slots__ = (*FIELDS, "checksum")
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Bundle:
         """A group change or group state, read by the daemons themselves."""
 
         self.self_discard = self_discard
-
+        self.checksum = -1  # of all its payloads, once a record has told it; others tell it, too
         self.sequence = sequence
         """Place in the site's stream, dense; 0 while unstamped and for unreliable (SP-75, X-33)."""
 

@@ -18,7 +18,7 @@ A head is read once and remembered: bundles of one sender repeat it. Daemons rea
 than they must: payloads are cut out for whoever asks for them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from struct import Struct, error
@@ -87,6 +87,7 @@ class Body:
         "places",
         "_destinations",
         "_lengths",
+        "_ends",
         "_raw",
         "_start",
     )
@@ -116,6 +117,7 @@ class Body:
 
         self._destinations: tuple[int, ...] | None = None
         self._lengths = lengths
+        self._ends: list[int] | None = None
         self._raw = raw
         self._start = start
 
@@ -159,6 +161,32 @@ class Body:
             return _alike(self._lengths[0], self.count).unpack_from(self._raw, at)
         raw = bytes(self._raw)
         return tuple([raw[one:end] for one, end in pairwise(accumulate(self._lengths, initial=at))])
+
+    def together(self, first: int, count: int) -> memoryview:
+        """Payloads of so many messages from that index on, one after the other as they are."""
+        payloads = memoryview(self._raw)[self._start :]
+        if count == self.count:
+            return payloads
+        if len(self._lengths) < self.count:
+            length = self._lengths[0]
+            return payloads[first * length : (first + count) * length]
+        if self._ends is None:
+            self._ends = list(accumulate(self._lengths, initial=0))
+        return payloads[self._ends[first] : self._ends[first + count]]
+
+    def runs(self) -> Iterator[tuple[int, int, int]]:
+        """(index of the first message, count, destination) of neighbours with one destination;
+        keyed messages one by one, for some may be repeats."""
+        if self.producer:
+            yield from ((at, 1, 0) for at in range(self.count))
+        elif not self.places:
+            yield 0, self.count, 0
+        else:
+            destinations, start = self.destinations, 0
+            for at in range(1, self.count + 1):
+                if at == self.count or destinations[at] != destinations[start]:
+                    yield start, at - start, destinations[start]
+                    start = at
 
     def cut(self, first: int, end: int) -> bytes:
         """Lengths, kinds and payloads of the messages from index `first` to before `end`."""
@@ -394,10 +422,16 @@ def read_body(body: bytes | memoryview, count: int, known: Table = ()) -> Body:
 
 def _check_places(places: bytes, count: int, end: int) -> None:
     """All must be before the end of the table. Most often their upper bytes show it: then all are
-    in blocks of 256 that the table has as a whole."""
-    if places[::2].translate(None, BLOCKS[: end >> 8]) or len(places) != 2 * count:
-        if max(Struct(f">{count}H").unpack(places)) >= end:
-            raise DecodeError("bad_field", "body: a destination that the table does not have")
+    in blocks of 256 that the table has as a whole. Of a table that is shorter, the lower ones."""
+    upper = places[::2]
+    if len(places) == 2 * count:
+        if not upper.translate(None, BLOCKS[: end >> 8]):
+            return
+        if end <= len(BLOCKS) and upper.count(0) == count:
+            if not places[1::2].translate(None, BLOCKS[:end]):
+                return
+    if max(Struct(f">{count}H").unpack(places)) >= end:
+        raise DecodeError("bad_field", "body: a destination that the table does not have")
 
 
 def read_places(packed: bytes, count: int) -> tuple[int, ...]:

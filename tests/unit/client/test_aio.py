@@ -84,6 +84,24 @@ def test_multicasts_of_one_turn_travel_as_one_bundle_after_the_first() -> None:
         run(main())
 
 
+def test_who_sent_several_the_last_time_has_all_of_the_next_in_one_bundle() -> None:
+    async def main() -> None:
+        async with await antiphon.connect(fake.address, name="a") as session:
+            await session.join("g")
+            for size in (100, 50, 1, 1):
+                assert session._line is not None
+                session._line._flushed_at = 0.0  # long ago
+                for _ in range(size):
+                    await session.multicast("g", b"x")
+                for _ in range(size):
+                    await message(session)
+            counts = [bundle.count for bundle in fake.bundles("a")]
+            assert counts[-3:] == [50, 1, 1]
+
+    with FakeDaemon() as fake:
+        run(main())
+
+
 def test_a_closed_flow_makes_senders_wait_and_nothing_is_lost() -> None:
     async def main() -> None:
         async with await antiphon.connect(fake.address, name="a") as session:

@@ -1,6 +1,6 @@
 """What the group level writes down for the judges."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from zlib import crc32
 
 from antiphon.core.bundle import Bundle
@@ -13,19 +13,6 @@ from antiphon.wire.body import Body, Table, read_body
 
 Lookup = Callable[[GroupName], ViewId | None]
 TableOf = Callable[[SessionId], Table]
-
-
-def destination_runs(body: Body) -> Iterator[tuple[int, int, int]]:
-    """(index of the first message, count, destination) of neighbours with one destination;
-    keyed messages one by one, for some may be repeats."""
-    if body.producer:
-        yield from ((at, 1, 0) for at in range(len(body.lengths)))
-        return
-    start = 0
-    for at in range(1, len(body.destinations) + 1):
-        if at == len(body.destinations) or body.destinations[at] != body.destinations[start]:
-            yield start, at - start, body.destinations[start]
-            start = at
 
 
 class GroupRecords:
@@ -43,8 +30,7 @@ class GroupRecords:
         """A row per run of messages with one destination; `groups` names, by destination,
         the groups to tell."""
         rows = []
-        payloads = body.payloads
-        for start, count, where in destination_runs(body):
+        for start, count, where in body.runs():
             if not groups[where]:
                 continue
             row = self.plain(kind, now)
@@ -53,8 +39,14 @@ class GroupRecords:
             row.count = count
             row.service = bundle.service
             row.groups = groups[where]
-            joined = b"".join(payloads[start : start + count])
-            row.value, row.size = crc32(joined), len(joined)
+            payloads = body.together(start, count)
+            row.size = len(payloads)
+            if count < bundle.count:
+                row.value = crc32(payloads)
+            else:
+                if bundle.checksum < 0:
+                    bundle.checksum = crc32(payloads)
+                row.value = bundle.checksum
             rows.append(row)
         return rows
 
