@@ -147,8 +147,8 @@ class Session:
         await self._may_send(len(whole))
         self._core.multicast(groups, whole, service, kind, self_discard, key)
         assert self._line is not None, "a live session has a line"
-        outbox = self._core.outbox
-        self._line.flush_as_fits(outbox.last_count, outbox.last_bytes)
+        # Who sent several the last time most likely sends several now, and they go together.
+        self._line.flush_now_or_soon(self._core.outbox.last_count <= 1)
 
     async def feed(
         self,

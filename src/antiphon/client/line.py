@@ -1,7 +1,6 @@
 """A session's socket in an asyncio loop: reads when there is something, writes when it can.
 
-What is asked in one turn of the loop is written at its end, as few large pieces; what is asked
-turn by turn without a pause, less often.
+What is asked in one turn of the loop is written at its end, as few large pieces.
 """
 
 import asyncio
@@ -12,10 +11,6 @@ from antiphon.client.carried import Carried
 from antiphon.client.sockets import READ_BYTES, WOULD_BLOCK
 
 READS_PER_TURN = 16
-BUSY_BYTES = 4096
-BUSY_S = 0.002
-"""Whoever sends so much in less time fills its bundles so long: daemons pay for each of them."""
-
 IDLE_S = 0.001
 """Whoever has written nothing for so long writes at once: it has no bundle to fill."""
 
@@ -36,7 +31,7 @@ class Line:
 
         self._unsent = memoryview(b"")
         self.flushing = False
-        """A write at the end of this turn, or soon, is on its way."""
+        """A write at the end of this turn is on its way."""
 
         self.blocked = False
         """The kernel takes no more for now."""
@@ -56,18 +51,12 @@ class Line:
 
     # Writing.
 
-    def flush_as_fits(self, count: int, size: int) -> None:
-        """At once on an idle line whose last bundle had one message only; else at the end of the
-        turn, with what else is asked in it, for whoever sent several most likely sends several
-        again; a while after the last time, if that was much. So many messages were in the last
-        bundle, and so many bytes."""
+    def flush_now_or_soon(self, is_alone: bool) -> None:
+        """At once on an idle line if nothing is expected to follow, else at the end of the turn,
+        with what else is asked in it."""
         if self.flushing or self.blocked:
             return
-        since = self._loop.time() - self._flushed_at
-        if count > 1 and size >= BUSY_BYTES and since < BUSY_S:
-            self.flushing = True
-            self._loop.call_later(BUSY_S - since, self._flush_turn)
-        elif count > 1 or since < IDLE_S:
+        if not is_alone or self._loop.time() - self._flushed_at < IDLE_S:
             self.flush_soon()
         elif self.flush():
             self.changed()

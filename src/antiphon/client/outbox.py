@@ -2,8 +2,8 @@
 
 Multicasts gather in an open bundle. It closes when the transport has room, when it is full,
 and when something comes that cannot go with it: a join or leave, another service. So an idle
-connection sends at once, and a busy one fills bundles (client/line.py). Whoever sends to many
-groups is asked to name them once (client/destinations.py).
+connection sends at once, and a busy one fills bundles. Whoever sends to many groups is asked to
+name them once (client/destinations.py).
 """
 
 from collections import deque
@@ -76,8 +76,8 @@ class Outbox:
         self.bundle_bytes = BUNDLE_BYTES
         self._closed: deque[Request] = deque()
         self._closed_bytes = 0
-        self.last_count = self.last_bytes = 0
-        """Messages in the bundle that was closed last, and its size."""
+        self.last_count = 0
+        """Messages in the bundle that was closed last."""
 
         self.destinations = Destinations()
         self._places = self.destinations.places
@@ -288,8 +288,8 @@ class Outbox:
         self._push_body(body, end - first)
 
     def _push_body(self, body: list[bytes], count: int, refers: bool = False) -> None:
+        self.last_count = count
         frame = pack_multicast(self._service, count, body, self._self_discard)
-        self.last_count, self.last_bytes = count, len(frame)
         self._push(Request(frame, count, self._service, self._self_discard, None, refers))
 
 

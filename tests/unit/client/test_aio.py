@@ -9,7 +9,6 @@ import pytest
 
 import antiphon
 from antiphon import Closed, Disconnected, Gap, Left, Message, Service, UsageError, View
-from antiphon.client.line import BUSY_BYTES
 from antiphon.client.outbox import LOOK_BYTES
 from antiphon.client.session import PENDING_BYTES_HIGH
 from antiphon.wire.client import Close, JoinFrame, LeaveFrame, MulticastFrame, Refuse
@@ -98,27 +97,6 @@ def test_who_sent_several_the_last_time_has_all_of_the_next_in_one_bundle() -> N
                     await message(session)
             counts = [bundle.count for bundle in fake.bundles("a")]
             assert counts[-3:] == [50, 1, 1]
-
-    with FakeDaemon() as fake:
-        run(main())
-
-
-def test_a_stream_without_a_pause_fills_bundles_across_turns(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("antiphon.client.line.IDLE_S", 10.0)
-    monkeypatch.setattr("antiphon.client.line.BUSY_S", 0.2)  # a slow machine has time for it
-
-    async def main() -> None:
-        async with await antiphon.connect(fake.address, name="a") as session:
-            await session.join("g")
-            for size in (2, 3, 4):
-                for _ in range(size):
-                    await session.multicast("g", bytes(BUSY_BYTES // 2))
-                await asyncio.sleep(0)  # the loop turns
-            for _ in range(9):
-                await message(session)
-            assert [bundle.count for bundle in fake.bundles("a")] == [2, 7]
 
     with FakeDaemon() as fake:
         run(main())
