@@ -7,6 +7,7 @@ import pytest
 from antiphon.core.service import Service
 from antiphon.tools.bench.peers.compare import BARS, FULL, SHORT, Bar, Line, Row, _line
 from antiphon.tools.bench.peers.times import COROSYNC_MS, latencies
+from antiphon.tools.bench.strain import Strain, Watch, calmest
 
 BAR = Bar(100, 3, 32_000, 12, 75_200)
 
@@ -58,8 +59,21 @@ def ping(p50_us: float, p99_us: float) -> dict[str, object]:
 
 
 def test_a_machine_that_wakes_up_later_raises_the_bars_of_latency() -> None:
-    ours = {(1, Service.AGREED): ping(400, 901)}
+    ours = {(1, Service.AGREED): (ping(400, 901), Strain(0.0, 0.5))}
     corosync, p50, p99 = latencies(2 * COROSYNC_MS, ours)
     assert (corosync.ours, corosync.bar) == (2 * COROSYNC_MS, None)
     assert (p50.ours, p50.bar, p50.holds) == (0.4, 0.4, True)
     assert (p99.ours, p99.bar, p99.holds) == (0.901, 0.9, False)
+    assert (p50.stolen_percent, p99.stolen_percent) == (0.5, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("stolen", "chosen"), [([0.5, 9.0], 0), ([9.0, 3.0, 7.0, 0.0], 1), ([9.0, 1.0, 0.0], 1)]
+)
+def test_what_the_host_disturbed_is_measured_again(
+    stolen: list[float], chosen: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strains = iter([Strain(0.0, percent) for percent in stolen])
+    monkeypatch.setattr(Watch, "strain", lambda _: next(strains))
+    tries = iter(range(len(stolen)))
+    assert calmest(lambda: next(tries), 2.0, 3) == (chosen, Strain(0.0, stolen[chosen]))

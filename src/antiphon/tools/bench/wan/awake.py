@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 
-from antiphon.tools.bench.strain import Watch
+from antiphon.tools.bench.strain import calmest
 
 T = TypeVar("T")
 
@@ -36,13 +36,5 @@ def awake() -> Iterator[None]:
 
 
 def undisturbed(measure: Callable[[], T]) -> T:
-    """Measured while the host took next to nothing of the processors, which must be awake. If it
-    did, once more; of several the one with the least taken, whatever was measured."""
-    found: list[tuple[float, T]] = []
-    while len(found) < TRIES_MAX:
-        watch = Watch()
-        measured = measure()
-        found.append((watch.strain().stolen_percent, measured))
-        if found[-1][0] <= STOLEN_PERCENT_MAX:
-            break
-    return min(found, key=lambda one: one[0])[1]
+    """Measured while the host took next to nothing of the processors, which must be awake."""
+    return calmest(measure, STOLEN_PERCENT_MAX, TRIES_MAX)[0]
