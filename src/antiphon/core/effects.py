@@ -20,6 +20,7 @@ from antiphon.core.ids import (
     SessionId,
     ViewId,
 )
+from antiphon.core.machine import Instant
 from antiphon.core.offsets import Branch
 from antiphon.core.service import Service
 from antiphon.core.trace import Cause, Record
@@ -385,6 +386,12 @@ class Taken(Word):
 
     session: int
     size: int
+
+
+class Courtesy(Word):
+    """sessions -> stream: clients are behind, and others wait for them until then."""
+
+    until: Instant
 
 
 class Stamped(Word):

@@ -21,6 +21,7 @@ from antiphon.core.effects import (
     Broadcast,
     ChangeMade,
     Connect,
+    Courtesy,
     Define,
     Delivered,
     Disconnect,
@@ -168,7 +169,7 @@ class Node:
             **dict.fromkeys(
                 (Submit, SubmitState, Settled, Forget, Freeze, Recover, Install), self.stream
             ),
-            **dict.fromkeys((GroupDaemons, ChangeMade, Arrived), self.stream),
+            **dict.fromkeys((GroupDaemons, ChangeMade, Arrived, Courtesy), self.stream),
             **dict.fromkeys((Forward, Neighbours, PipeUp, PipeDown, PipeRoom), self.links),
             **dict.fromkeys((Holdings, Progress, Recovered, Evidence, Trouble), self.membership),
             **dict.fromkeys((LinkDead, Late), self.membership),

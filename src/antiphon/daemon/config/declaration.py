@@ -192,6 +192,9 @@ class Limits:
     backlog_bytes: int = key(SIZE, SESSIONS.backlog_bytes_max)
     """And bytes of messages among them."""
 
+    courtesy_bytes: int = key(SIZE, SESSIONS.courtesy_bytes)
+    """Others wait half a second at most for a client that is behind by so much; 0: for nobody."""
+
     queue_bytes_low: int = key(SIZE, SESSIONS.queue_bytes_low)
     """Below this a paused client may go on."""
 

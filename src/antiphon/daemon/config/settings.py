@@ -26,6 +26,7 @@ LIMITS = {
     "table_bytes": "table_bytes_max",
     "backlog": "backlog_max",
     "backlog_bytes": "backlog_bytes_max",
+    "courtesy_bytes": "courtesy_bytes",
     "queue_bytes_low": "queue_bytes_low",
     "queue_bytes_high": "queue_bytes_high",
     "queue_bundle_bytes": "queue_bundle_bytes",

@@ -13,6 +13,7 @@ from antiphon.core.effects import (
     Ask,
     Closed,
     Connect,
+    Courtesy,
     Define,
     Defined,
     Disconnect,
@@ -103,6 +104,9 @@ class Sessions:
         self._names: dict[str, int] = {}
         self._memberships = 0
         self._table_bytes = 0
+        self._behind: dict[int, Instant] = {}
+        """Sessions that have not caught up, and how long others wait for each."""
+
         self._access = Access(settings.rules)
         self._profile_by_name: dict[GroupName, str | None] = {}
         """Of groups that messages are sent to; None: the name is not valid."""
@@ -130,6 +134,7 @@ class Sessions:
                 if session is not None:
                     session.backlog = max(0, session.backlog - count)
                     session.backlog_bytes = max(0, session.backlog_bytes - size)
+                    return self._mind(now, number, session)
                 return []
             case Connect():
                 return self._connect(now, event)
@@ -359,12 +364,26 @@ class Sessions:
         if session.backlog >= session.backlog_told and self._level != Level.OFF:
             session.backlog_told = 2 * session.backlog
             effects.append(self._backlog_row(now, Kind.BACKLOG, number, session))
+        effects += self._mind(now, number, session)
         if (
             session.backlog >= self._settings.backlog_max
             or session.backlog_bytes >= self._settings.backlog_bytes_max
         ):
             effects += self._close(now, number, "slow")
         return effects
+
+    def _mind(self, now: Instant, number: int, session: Session) -> list[Word]:
+        """Others wait for who falls behind, for a while, until it has caught up."""
+        much, size = self._settings.courtesy_bytes, session.backlog_bytes
+        if number in self._behind:
+            if 2 * size >= much > 0:
+                return []
+            del self._behind[number]
+        elif not 0 < much <= size:
+            return []
+        else:
+            self._behind[number] = now + self._settings.courtesy_us
+        return [Courtesy(max(self._behind.values(), default=0))]
 
     def _take(self, number: int, size: int) -> list[Word]:
         session = self._sessions.get(number)
@@ -385,6 +404,8 @@ class Sessions:
         row = self._backlog_row(now, Kind.CLOSE, number, session)
         row.record.reason = reason
         effects: list[Word] = [Notify(number, Closed(reason)), row]
+        if self._behind.pop(number, None) is not None:
+            effects.append(Courtesy(max(self._behind.values(), default=0)))
         return effects + [Ask(profile, Ended(number)) for profile in self._profiles]
 
     def _refuse(

@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 
 from antiphon.core.errors import ConfigError
 from antiphon.core.ids import GroupName
+from antiphon.core.machine import MILLISECOND
 from antiphon.protocol.sessions.access import AccessRule
 
 STRONG = "strong"
@@ -30,6 +31,13 @@ class SessionSettings:
 
     backlog_bytes_max: int = 64 * 1024 * 1024
     """And bytes of messages among them."""
+
+    courtesy_bytes: int = 8 * 1024 * 1024
+    """Others wait for a client that is behind by so many bytes of messages, until it has taken half
+    of them; 0: for nobody."""
+
+    courtesy_us: int = 500 * MILLISECOND
+    """But not longer: who is slower is waited for once, and cut off if it stays behind."""
 
     sessions_max: int = 4096
     memberships_max: int = 50_000

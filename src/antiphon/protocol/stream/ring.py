@@ -12,6 +12,7 @@ from antiphon.core.service import Service
 from antiphon.core.trace import Kind, Level, Record
 from antiphon.protocol.stream.abroad import Abroad
 from antiphon.protocol.stream.assembly import TOKEN_LIFE, Assembly, DuplicateFilter
+from antiphon.protocol.stream.courtesy import Patient
 from antiphon.protocol.stream.delivery import Delivery
 from antiphon.protocol.stream.gateway import Gateway, branches
 from antiphon.protocol.stream.packing import Filled, May, Outbox
@@ -87,6 +88,7 @@ class Ring:
         self._site_aru = UsableAru()
         self._sent_last = 0
         self._next_send_at: Instant = 0
+        self.patient = Patient(settings)
 
         self._quiet = Quiet(settings)
         self._watch = Watch(settings, me.daemon)
@@ -134,6 +136,9 @@ class Ring:
             return []
         if self.passing.held is not None:
             return self._end_rest(now, self._prompt is not None)
+        return self.hurry()
+
+    def hurry(self) -> list[Word]:
         if self._quiet.rotations and self._leader != self._me.daemon:
             self._quiet.disturb()
             hurry = pack_control(self._envelope, Hurry(self.configuration.id))
@@ -179,10 +184,11 @@ class Ring:
         self._quiet.note(token, stable and not self._has_work())
         round_us = self.passing.take(now, token, bool(self._quiet.rotations))
         rest = self._quiet.rest(round_us) if self._leader == self._me.daemon else 0
-        if rest <= 0:
-            return self._visit(now, token)
-        self.passing.rest(token, now + rest)
-        return []
+        is_free = not token.requests and self._may_send(now) and self._room(token, 0) > 0
+        if rest > 0 and not (is_free and self._has_work()):
+            self.passing.rest(token, now + rest)
+            return []
+        return self._visit(now, token)
 
     def hear_have(self, sender: Member, stamp: int) -> str | list[Word]:
         """Another member holds everything up to `stamp`. Effects, or why it is dropped."""
@@ -367,8 +373,9 @@ class Ring:
             packets += self._inject(token, self.abroad, len(packets))
         if self._has_work():
             packets += self._send_new(now, token, len(packets), effects)
-        token.flow += len(packets) - self._sent_last
-        self._sent_last = len(packets)
+        token.flow -= self._sent_last
+        self._sent_last = len(packets) + self.patient.flow(now, token.flow)
+        token.flow += self._sent_last
         self._update_arus(token)
         self._request(token, unanswered, arrived)
         have = (self._window.contiguous, self.delivery.own.known)
@@ -389,7 +396,7 @@ class Ring:
         self._deliver(effects)
         self._release(now, effects)
         if self._alone and self._has_work():
-            self.timers.set(VISIT, max(now + AGAIN_US, self._next_send_at))
+            self.timers.set(VISIT, max(now + AGAIN_US, self._next_send_at, self.patient.until))
         return effects
 
     def _stays(self, token: Token, sent: int) -> bool:
@@ -421,7 +428,7 @@ class Ring:
             if room > 0:
                 filled = self._outbox.fill_state(room, self.stamping)
                 packets += self._send(now, token, filled, effects)
-        if self.settled and now >= self._next_send_at:
+        if self.settled and self._may_send(now):
             room = self._room(token, 0) - repeated - len(packets)
             if self.abroad is not None:
                 room = min(room, self.abroad.room_packets)
@@ -432,6 +439,9 @@ class Ring:
             self._next_send_at = now + self._delay(token, len(packets))
         return packets
 
+    def _may_send(self, now: Instant) -> bool:
+        return now >= max(self._next_send_at, self.patient.until)
+
     def _delay(self, token: Token, sent: int) -> Instant:
         """The fuller the window of the ring, or that of all segments, the longer."""
         settings = self._settings
@@ -441,14 +451,10 @@ class Ring:
         return near if self.abroad is None else max(near, self.abroad.pause_us(sent))
 
     def _room(self, token: Token, reserve: int) -> int:
-        return allowance(
-            self._settings.ring_packets_max,
-            self._settings.member_packets_max,
-            token.flow,
-            self._sent_last,
-            token.link_sequence - self._link_aru.value,
-            self._settings.window_packets_max + reserve,
-        )
+        ring_max, member_max = self._settings.ring_packets_max, self._settings.member_packets_max
+        used = token.link_sequence - self._link_aru.value
+        window_max = self._settings.window_packets_max + reserve
+        return allowance(ring_max, member_max, token.flow, self._sent_last, used, window_max)
 
     def _send(self, now: Instant, token: Token, filled: Filled, effects: list[Word]) -> list[bytes]:
         packets = []

@@ -17,6 +17,7 @@ from antiphon.core.bundle import Bundle
 from antiphon.core.effects import (
     Arrived,
     ChangeMade,
+    Courtesy,
     Delivered,
     Emit,
     Evidence,
@@ -140,6 +141,8 @@ class Stream:
                 return self._work(now)
             case Settled(config):
                 return self._settle(now, config)
+            case Courtesy(until):
+                return self._wait_for_clients(now, until)
             case Arrived():
                 return self._arrive(now, event)
             case ChangeMade(bundle):
@@ -187,6 +190,16 @@ class Stream:
             return []  # settled only at its very end; that configuration is gone
         self._ring.settled = True
         return self._work(now)
+
+    def _wait_for_clients(self, now: Instant, until: Instant) -> list[Word]:
+        """As long as this configuration runs, and not while groups are exchanged. When it is over
+        nobody is to wait for the token."""
+        ring = self._ring
+        if self.state == State.FROZEN or ring is None or not ring.settled:
+            return []
+        is_over = until <= now < ring.patient.until
+        ring.patient.until = until
+        return (ring.hurry() or ring.hear_hurry(now)) if is_over else []
 
     def _hear_token(self, now: Instant, event: HeardToken) -> list[Word]:
         ring = self._ring_of(event.config)

@@ -8,6 +8,7 @@ from antiphon.core.effects import (
     Ask,
     Closed,
     Connect,
+    Courtesy,
     Disconnect,
     Drained,
     Emit,
@@ -16,6 +17,7 @@ from antiphon.core.effects import (
     Join,
     Leave,
     Left,
+    Message,
     Multicast,
     Notify,
     Opened,
@@ -25,7 +27,7 @@ from antiphon.core.effects import (
     Word,
 )
 from antiphon.core.errors import ConfigError
-from antiphon.core.ids import DaemonId, Incarnation, Member
+from antiphon.core.ids import DaemonId, Incarnation, Member, SessionId
 from antiphon.core.service import Service
 from antiphon.core.trace import Kind, Level
 from antiphon.protocol.sessions.sessions import Sessions
@@ -312,6 +314,45 @@ def test_a_client_cannot_drain_more_than_it_has() -> None:
     desk.tell(Drained(1, 1_000))
     closed = [told(desk.tell(Tell(1, Left("g"))), Closed) for _ in range(SMALL.backlog_max)]
     assert closed[-1] == [Closed("slow")]
+
+
+def news(size: int, session: int = 1) -> Tell:
+    origin = SessionId(*ME, 9)
+    return Tell(session, Message(origin, 1, 1, Service.AGREED, bytes(size), False))
+
+
+def waits(effects: list[Word]) -> list[int]:
+    return [effect.until for effect in effects if isinstance(effect, Courtesy)]
+
+
+POLITE = SessionSettings(courtesy_bytes=1_000, courtesy_us=50)
+
+
+def test_others_wait_for_a_client_until_it_has_taken_half() -> None:
+    """P3: not as long as it likes."""
+    desk = Desk(POLITE)
+    assert waits(desk.tell(news(999))) == []
+    assert waits(desk.tell(news(1))) == [7 + 50]
+    assert waits(desk.tell(news(5_000))) == []  # once
+    assert waits(desk.tell(Drained(1, 1, 5_000))) == []
+    assert waits(desk.tell(Drained(1, 1, 501))) == [0]
+    assert waits(desk.tell(news(501))) == [57]
+
+
+def test_who_is_cut_off_or_leaves_is_not_waited_for() -> None:
+    """P3."""
+    desk = Desk(POLITE)
+    desk.tell(Connect(2, "bert"))
+    desk.tell(news(1_000))
+    assert waits(desk.sessions.handle(20, news(1_000, session=2))) == [70]
+    assert waits(desk.tell(Disconnect(2))) == [57]
+    assert waits(desk.tell(Disconnect(1))) == [0]
+
+
+def test_courtesy_can_be_switched_off() -> None:
+    desk = Desk(replace(POLITE, courtesy_bytes=0))
+    assert waits(desk.tell(news(1_000_000))) == []
+    assert waits(desk.tell(Drained(1, 1, 1_000_000))) == []
 
 
 def test_groups_of_two_profiles_do_not_go_into_one_message() -> None:
