@@ -139,9 +139,7 @@ SIMULATION = replace(
         hear_far_us=1_300 * MILLISECOND,
         report_life_us=3 * SECOND,
     ),
-    sessions=SessionSettings(
-        backlog_max=400, queue_bundle_bytes=1, courtesy_bytes=2_000, courtesy_us=100 * MILLISECOND
-    ),
+    sessions=SessionSettings(backlog_max=400, queue_bundle_bytes=1, courtesy_us=100 * MILLISECOND),
     tcp=TcpSettings(
         # Small, so that windows fill; short, so that breaks are found within a run.
         frame_bytes=1_000,

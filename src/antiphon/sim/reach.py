@@ -36,7 +36,7 @@ MEMBERSHIP_EVENTS = tuple(
 )
 STREAM_EVENTS = tuple(
     "HeardToken HeardPacket Hurry Have RecoveryRequest RecoveryData "
-    "Wakeup Submit SubmitState Settled Forget Freeze Recover Install".split()
+    "Wakeup Submit SubmitState Settled Courtesy Forget Freeze Recover Install".split()
 )
 GATHER_REASONS = tuple(reason.value for reason in GatherReason)
 ATTEMPT_REASONS = (

@@ -23,6 +23,7 @@ from antiphon.sim.swarm import (
     QUIET_US,
     SESSIONS,
     draw,
+    draw_courtesy,
     draw_disk,
     draw_kept,
     draw_keyed,
@@ -167,7 +168,7 @@ def draw_sites(seed: int) -> Trial:
         until=UNTIL_US + (CUT_OFF_US if nuisances.stuck_client in episodes else 0),
         disk=draw_disk(seed),
     )
-    return Trial(script, draw_kept(seed, variant))
+    return Trial(script, draw_courtesy(seed, draw_kept(seed, variant)))
 
 
 def _with_fewer_replies(workload: WorkloadSettings, stage: Stage) -> WorkloadSettings:

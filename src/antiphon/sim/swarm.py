@@ -48,6 +48,9 @@ LAST_WORDS = 12
 KEPT = 0.3
 """Of the runs so many keep some groups."""
 
+COURTESY = 0.4
+"""And in so many others wait for clients that are only a little behind."""
+
 PLAIN = NodeVariant()
 FAULTS_MIN = 5
 KINDS_MIN = 3
@@ -76,7 +79,7 @@ def draw(seed: int) -> Trial:
         quiet=QUIET_US,
         until=UNTIL_US,
     )
-    return Trial(script, draw_kept(seed, variant))
+    return Trial(script, draw_courtesy(seed, draw_kept(seed, variant)))
 
 
 def faults(script: Script) -> list[str]:
@@ -235,6 +238,15 @@ def draw_kept(seed: int, variant: NodeVariant) -> NodeVariant:
     if rng.random() >= KEPT:
         return variant
     return replace(variant, kept_groups=rng.randrange(1, 3), kept_bytes=rng.choice((0, 8_192)))
+
+
+def draw_courtesy(seed: int, variant: NodeVariant) -> NodeVariant:
+    """Whether others wait for clients that are behind by a few messages; from a stream of its own,
+    too."""
+    rng = Random(f"{seed} courtesy")
+    if rng.random() >= COURTESY:
+        return variant
+    return replace(variant, courtesy_bytes=rng.choice((100, 400, 2_000)))
 
 
 def draw_disk(seed: int) -> DiskSettings:

@@ -53,6 +53,7 @@ class NodeVariant:
     window_packets_max: int = SIMULATION.stream.window_packets_max
     slow_site_us: int = SIMULATION.stream.slow_site_us
     backlog_max: int = SIMULATION.sessions.backlog_max
+    courtesy_bytes: int = SIMULATION.sessions.courtesy_bytes
     queue_bytes_low: int = SIMULATION.sessions.queue_bytes_low
     queue_bytes_high: int = SIMULATION.sessions.queue_bytes_high
     queue_bytes_max: int = SIMULATION.sessions.queue_bytes_max

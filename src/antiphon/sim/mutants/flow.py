@@ -85,6 +85,15 @@ def slow_session_not_announced(node: Node) -> None:
     swap(node.sessions, "_close", close)
 
 
+def courtesy_without_end(node: Node) -> None:
+    """The others wait for a client that is stuck as long as it is."""
+
+    def mind(original: Any, now: int, number: int, session: Any) -> Any:
+        return original(now + UNBOUNDED, number, session)
+
+    swap(node.sessions, "_mind", mind)
+
+
 MUTANTS = mutants_of(
     "flow",
     window_ignored,
@@ -94,4 +103,5 @@ MUTANTS = mutants_of(
     slow_session_kept,
     slow_session_cut_too_soon,
     slow_session_not_announced,
+    courtesy_without_end,
 )

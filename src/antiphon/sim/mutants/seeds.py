@@ -55,6 +55,7 @@ SEEDS: dict[str, int] = {
     "slow-session-kept": 6,
     "slow-session-cut-too-soon": 5,
     "slow-session-not-announced": 6,
+    "courtesy-without-end": 6,
     "sent-before-joint-view": 1,
     "sent-across-changes": 2,
     "changes-overtaken": 0,
