@@ -66,8 +66,8 @@ class Ring:
         place = daemons.index(me.daemon)
         self._leader = daemons[0]
         self._alone = len(daemons) == 1
-        # Members may be configured differently while a change is rolled out.
-        self._flow_max = 4 * len(daemons) * settings.member_packets_max
+        usual = settings.ring_packets_max + len(daemons) * settings.member_packets_max
+        self._flow_max = 4 * usual  # members may be configured differently for a while
         self._lives = dict(segments[self._segment])
 
         self._window = LinkWindow()
