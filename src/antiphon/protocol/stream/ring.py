@@ -184,8 +184,8 @@ class Ring:
         self._quiet.note(token, stable and not self._has_work())
         round_us = self.passing.take(now, token, bool(self._quiet.rotations))
         rest = self._quiet.rest(round_us) if self._leader == self._me.daemon else 0
-        is_free = not token.requests and self._may_send(now) and self._room(token, 0) > 0
-        if rest > 0 and not (is_free and self._has_work()):
+        is_free = rest > 0 and self._may_send(now) and self._room(token, 0) > 0
+        if rest > 0 and (token.requests or not (is_free and self._has_work())):
             self.passing.rest(token, now + rest)
             return []
         return self._visit(now, token)
