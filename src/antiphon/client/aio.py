@@ -194,13 +194,26 @@ class Session:
 
     async def receive(self) -> Event:
         """The next event. After `Closed` there is none: raises Disconnected."""
+        if not self._core.events:
+            await self._until_event()
+        event = self._core.next_event()
+        self._read_on()
+        return event
+
+    async def receive_many(self) -> list[Event]:
+        """The next events, as many as came together and at least one: where many come it costs
+        far less than to receive each. After `Closed` there is none: raises Disconnected."""
+        if not self._core.events:
+            await self._until_event()
+        events = self._core.next_events()
+        self._read_on()
+        return events
+
+    async def _until_event(self) -> None:
         while not self._core.events:
             if self._over:
                 raise disconnected(self._over)
             await self._wait_in(self._receivers)
-        event = self._core.next_event()
-        self._read_on()
-        return event
 
     def _read_on(self) -> None:
         """Events were taken: more may come."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from antiphon.client.buffers import Writable, fill
 from antiphon.client.calling import Search, greet_any
@@ -30,6 +30,8 @@ from antiphon.core.service import Service
 
 GLANCE_BYTES = 64 * 1024
 """A sender that never receives looks so often whether the daemon has closed the flow."""
+
+Taken = TypeVar("Taken")
 
 
 def connect(
@@ -253,22 +255,33 @@ class Session:
     def receive(self, timeout: float | None = None) -> Event | None:
         """The next event, or None if none came in time. After `Closed` there is none: raises
         Disconnected."""
-        return self._receive(timeout, lambda event: None)
+        return self._receive(timeout, lambda core: core.next_event())
+
+    def receive_many(self, timeout: float | None = None) -> list[Event]:
+        """The next events, as many as came together; none if none came in time. After `Closed`
+        there is none: raises Disconnected."""
+        return self._receive(timeout, lambda core: core.next_events()) or []
 
     def receive_into(
         self, buffers: Writable | Sequence[Writable], timeout: float | None = None
     ) -> Event | None:
         """Like `receive`; the payload of a message is copied to the buffers, one after the
         other. Buffers that are too small raise UsageError, and the message stays the next."""
-        return self._receive(timeout, lambda event: fill(event, buffers))
 
-    def _receive(self, timeout: float | None, look: Callable[[Event], None]) -> Event | None:
+        def take(core: ClientSession) -> Event:
+            fill(core.events.first(), buffers)
+            return core.next_event()
+
+        return self._receive(timeout, take)
+
+    def _receive(
+        self, timeout: float | None, take: Callable[[ClientSession], Taken]
+    ) -> Taken | None:
         deadline = FOREVER if timeout is None else time.monotonic() + timeout
         while True:
             with self._pipe.news:
                 if self._pipe.core.events:
-                    look(self._pipe.core.events.first())
-                    return self._pipe.core.next_event()
+                    return take(self._pipe.core)
             if not self._pipe.until(self._has_event, deadline, takes_events=True):
                 return None
 

@@ -436,6 +436,10 @@ class ClientSession:
         """There must be one."""
         return self.events.take()
 
+    def next_events(self) -> list[Event]:
+        """As many as came together; there must be one."""
+        return list(self.events.portion())
+
     # From one session to the next.
 
     def close_events(self, quietly: bool) -> None:

@@ -113,8 +113,8 @@ CLOSINGS: dict[str, Code] = {
     ),
     "slow": Code(
         "the client did not take its messages",
-        "More waited for it than limits.backlog or limits.backlog_bytes allow; it was cut off "
-        "before it could slow the others.",
+        "More waited for it than limits.backlog or limits.backlog_bytes allow, though others "
+        "waited for it for a moment.",
         "receive faster, or in a task or thread of its own; or raise the limits",
     ),
     "daemon_stopping": Code(

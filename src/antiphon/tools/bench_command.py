@@ -57,6 +57,7 @@ def traffic_options(seconds: float) -> Callable[[Callable[..., None]], Callable[
         click.option("--warmup", type=click.FloatRange(0), default=1.0, show_default=True),
         click.option("--api", type=click.Choice(API), default="asyncio", show_default=True),
         click.option("--await-each", is_flag=True, help="The loop turns after every message."),
+        click.option("--receive-each", is_flag=True, help="Receivers take one event at a time."),
         AS_JSON,
     ]
 

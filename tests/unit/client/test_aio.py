@@ -179,6 +179,26 @@ def test_a_message_goes_to_the_callers_buffers() -> None:
         run(main())
 
 
+def test_events_are_received_as_they_came_together() -> None:
+    async def main() -> None:
+        async with await antiphon.connect(fake.address) as session:
+            await session.join("g")
+            for number in range(100):
+                await session.multicast("g", b"%d" % number)
+            assert isinstance(await session.receive(), View)
+            first = await session.receive()  # one of a portion, then what is left of it
+            payloads = [first.payload] if isinstance(first, Message) else []
+            calls = 0
+            while len(payloads) < 100:
+                events = await session.receive_many()
+                payloads += [event.payload for event in events if isinstance(event, Message)]
+                calls += 1
+            assert payloads == [b"%d" % number for number in range(100)] and calls < 5
+
+    with FakeDaemon() as fake:
+        run(main())
+
+
 def test_without_failover_the_end_is_an_event_and_then_an_error() -> None:
     async def main() -> None:
         session = await antiphon.connect(fake.address)
@@ -187,7 +207,13 @@ def test_without_failover_the_end_is_an_event_and_then_an_error() -> None:
         assert [event async for event in session] == [Closed("slow")]
         with pytest.raises(Disconnected):
             await joining
-        for request in (session.receive(), session.join("g"), session.multicast("g", b"")):
+        requests = (
+            session.receive(),
+            session.receive_many(),
+            session.join("g"),
+            session.multicast("g", b""),
+        )
+        for request in requests:
             with pytest.raises(Disconnected) as raised:
                 await request
             assert raised.value.code == "slow"

@@ -156,12 +156,30 @@ def test_buffers_are_filled_and_small_ones_keep_the_message() -> None:
         assert isinstance(session.receive_into(buffer), Message) and buffer == b"hello"
 
 
+def test_events_are_received_as_they_came_together() -> None:
+    with FakeDaemon() as fake, blocking.connect(fake.address) as session:
+        session.join("g")
+        assert isinstance(session.receive_many(), list) and session.receive_many(timeout=0) == []
+        source = iter([b"%d" % number for number in range(100)])
+        session.feed("g", lambda: next(source, None))
+        payloads, calls = [message(session).payload], 0
+        while len(payloads) < 100:
+            events = session.receive_many()
+            payloads += [event.payload for event in events if isinstance(event, Message)]
+            calls += 1
+        assert payloads == [b"%d" % number for number in range(100)] and calls < 5
+
+
 def test_the_end_is_an_event_and_then_an_error() -> None:
     with FakeDaemon() as fake:
         session = blocking.connect(fake.address)
         fake.tell(Close("slow"))
         assert list(session) == [Closed("slow")]
-        for request in (session.receive, lambda: session.multicast("g", b"")):
+        for request in (
+            session.receive,
+            session.receive_many,
+            lambda: session.multicast("g", b""),
+        ):
             with pytest.raises(Disconnected) as raised:
                 request()
             assert raised.value.code == "slow"

@@ -106,6 +106,7 @@ def test_a_payload_without_room_for_its_head_is_refused() -> None:
         ["flood", "--size", "15"],
         ["flood", "--service", "best"],
         ["flood", "--api", "blocking", "--await-each"],
+        ["flood", "--api", "blocking", "--receive-each"],
         ["flood", "--connect", "nowhere:at:all"],
         ["ping", "--rate", "0"],
         ["membership", "--daemons", "1"],

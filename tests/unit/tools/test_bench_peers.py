@@ -41,7 +41,7 @@ def test_every_size_has_both_bars() -> None:
     }
 
 
-@pytest.mark.parametrize("client", ["blocking", "await each"])
+@pytest.mark.parametrize("client", ["blocking", "await each", "receive each"])
 def test_other_ways_to_send_are_told_without_a_bar(client: str) -> None:
     found = line(75_200, 50_000, client=client)
     assert (found.client, found.ours, found.bar, found.reached) == (client, 50_000, None, None)
@@ -50,7 +50,7 @@ def test_other_ways_to_send_are_told_without_a_bar(client: str) -> None:
 @pytest.mark.parametrize("rows", [SHORT, FULL])
 def test_they_are_measured_with_small_messages_and_three_daemons(rows: tuple[Row, ...]) -> None:
     others = [row for row in rows if row.client != "asyncio"]
-    assert [row.client for row in others] == ["blocking", "await each"]
+    assert [row.client for row in others] == ["blocking", "await each", "receive each"]
     assert {(row.bar.size, row.bar.daemons, row.senders) for row in others} == {(100, 3, 1)}
 
 

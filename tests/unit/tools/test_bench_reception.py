@@ -135,11 +135,34 @@ def test_an_end_ends_its_portion() -> None:
     assert receiving.count == 10
 
 
-@given(sender=st.integers(0, 300), first=st.integers(1, 1 << 20), count=st.integers(1, 40))
-def test_a_row_is_what_a_sender_makes(sender: int, first: int, count: int) -> None:
-    make = PayloadMaker(sender, SIZE).make
-    expected = b"".join([make(number, 0) for number in range(first, first + count)])
-    assert RowMaker(SIZE).make(sender, first, count) == expected
+@given(
+    sender=st.integers(0, 300),
+    first=st.integers(1, 1 << 20),
+    size=st.sampled_from([16, SIZE, 5_000]),
+)
+def test_a_row_is_what_a_sender_makes(sender: int, first: int, size: int) -> None:
+    make, rows = PayloadMaker(sender, size).make, RowMaker(sender, size)
+    for count in (40, 0, 1, 64, 300):  # one after the other, within blocks and across them
+        expected = b"".join([make(number, 0) for number in range(first, first + count)])
+        assert rows.make(first, count) == expected
+        first += count
+
+
+@given(cuts=st.lists(st.integers(1, 200), max_size=8), missing=st.integers(0, 398))
+def test_it_does_not_matter_how_many_come_together(cuts: list[int], missing: int) -> None:
+    count = 400
+    good = [sent(number, time=0 if number % portion_of(SIZE) else 7) for number in range(1, count)]
+    good.append(end(count - 1))
+    receiving, rest = reception(rate=0), good
+    for cut in cuts:
+        assert not receiving.take_many(rest[: min(cut, len(rest) - 1)])
+        rest = rest[min(cut, len(rest) - 1) :]
+    assert receiving.take_many(rest) and receiving.count == count - 1
+    bad = [*good[:missing], *good[missing + 1 :]]
+    failing = reception(rate=0)
+    with pytest.raises(BenchFailed):
+        for at in range(0, len(bad), 150):
+            failing.take_many(bad[at : at + 150])
 
 
 def test_the_last_of_each_portion_tells_the_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -182,15 +182,29 @@ class Session:
 
     async def receive(self) -> Event:
         """The next event. After `Closed` there is none: raises Disconnected."""
-        core = self._core
-        while not core.events:
+        await self._until_event()
+        event = self._core.next_event()
+        self._read_on()
+        return event
+
+    async def receive_many(self) -> list[Event]:
+        """All events that have come, and at least one. After `Closed` there is none: raises
+        Disconnected."""
+        await self._until_event()
+        events = self._core.next_events()
+        self._read_on()
+        return events
+
+    async def _until_event(self) -> None:
+        while not self._core.events:
             if self._over:
                 raise disconnected(self._over)
             await self._wait_in(self._receivers)
-        event = core.next_event()
-        if self._line.paused and not core.full():
+
+    def _read_on(self) -> None:
+        """Events were taken: more may come."""
+        if self._line.paused and not self._core.full():
             self._line.resume()
-        return event
 
     def poll(self) -> int:
         """How many events can be received without waiting."""

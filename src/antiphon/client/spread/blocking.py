@@ -8,7 +8,7 @@ behind it, and several threads may use one session: some receive, others send, j
 import time
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from antiphon.client.destinations import Groups
 from antiphon.client.errors import Disconnected, SessionError, Unsent, disconnected
@@ -28,6 +28,8 @@ from antiphon.wire.spread.handshake import Version
 
 GLANCE_BYTES = 64 * 1024
 """A sender that never receives reads what has come for it so often."""
+
+Taken = TypeVar("Taken")
 
 
 def connect(
@@ -235,12 +237,20 @@ class Session:
     def receive(self, timeout: float | None = None) -> Event | None:
         """The next event, or None if none came in time. After `Closed` there is none: raises
         Disconnected."""
+        return self._receive(timeout, self._core.next_event)
+
+    def receive_many(self, timeout: float | None = None) -> list[Event]:
+        """All events that have come; none if none came in time. After `Closed` there is none:
+        raises Disconnected."""
+        return self._receive(timeout, self._core.next_events) or []
+
+    def _receive(self, timeout: float | None, take: Callable[[], Taken]) -> Taken | None:
         deadline = FOREVER if timeout is None else time.monotonic() + timeout
         core = self._core
         while True:
             with self._pipe.news:
                 if core.events:
-                    return core.next_event()
+                    return take()
             if not self._pipe.until(self._has_event, deadline, takes_events=True):
                 return None
 

@@ -329,6 +329,13 @@ class SpreadSession:
             self._waiting_bytes -= len(event.payload)
         return event
 
+    def next_events(self) -> list[Event]:
+        """All that wait; there must be one."""
+        events = list(self.events)
+        self.events.clear()
+        self._waiting_bytes = 0
+        return events
+
     def close_events(self, quietly: bool) -> None:
         """The application is told as the last thing, unless it wished so."""
         if quietly:

@@ -383,7 +383,10 @@ class Sessions:
             return []
         else:
             self._behind[number] = now + self._settings.courtesy_us
-        return [Courtesy(max(self._behind.values(), default=0))]
+        return [self._courtesy()]
+
+    def _courtesy(self) -> Courtesy:
+        return Courtesy(max(self._behind.values(), default=0))
 
     def _take(self, number: int, size: int) -> list[Word]:
         session = self._sessions.get(number)
@@ -405,7 +408,7 @@ class Sessions:
         row.record.reason = reason
         effects: list[Word] = [Notify(number, Closed(reason)), row]
         if self._behind.pop(number, None) is not None:
-            effects.append(Courtesy(max(self._behind.values(), default=0)))
+            effects.append(self._courtesy())
         return effects + [Ask(profile, Ended(number)) for profile in self._profiles]
 
     def _refuse(

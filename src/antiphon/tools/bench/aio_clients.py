@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Sequence
 from itertools import cycle
-from typing import Any
 
 from antiphon.client import aio as native
 from antiphon.client.events import Message
@@ -60,7 +59,8 @@ async def _receive(session: Session, post: Post, cue: SharedCue) -> Received:
         # Views of other receivers are taken while this one joins: of thousands of groups they
         # are more than a daemon keeps for a client.
         watching = tasks.create_task(_join_and_watch(session, post, reception, cue))
-        await (_take_and_echo if echoes else _take_all)(session, reception)
+        take = _take_and_echo if echoes else _take_each if post.plan.receive_each else _take_all
+        await take(session, reception)
         watching.cancel()
     return reception.report()
 
@@ -83,19 +83,14 @@ async def _join_and_watch(
 
 
 async def _take_all(session: Session, reception: Reception) -> None:
-    held, hold = reception.held, reception.held.append
-    portion = reception.portion
-    event: Any
+    while not reception.take_many(await session.receive_many()):
+        pass
+
+
+async def _take_each(session: Session, reception: Reception) -> None:
     async for event in session:
-        hold(event)  # `reception.take` without a call
-        try:
-            is_due = event.kind or len(held) >= portion
-        except AttributeError:
-            is_due = True
-        if is_due:
-            if reception.check():
-                return
-            portion = reception.portion
+        if reception.take(event):
+            return
 
 
 async def _take_and_echo(session: Session, reception: Reception) -> None:

@@ -19,6 +19,11 @@ PORTION_MESSAGES = 64
 PORTION_BYTES = 64 * 1024
 
 VARIANTS = 16
+BYTES = bytes(range(256))
+BLOCK_NUMBERS = len(BYTES)
+BLOCK_BYTES = 64 * 1024
+"""Of larger messages a block has as many as there are variants."""
+
 MESSAGE, END = 0, 1
 """Kinds. The end has the number of the last message."""
 
@@ -43,31 +48,39 @@ class PayloadMaker:
 
 
 class RowMaker:
-    """Messages in a row, one after the other, as a receiver expects them: without times."""
+    """Messages of one sender in a row, one after the other, without times. They are cut out of a
+    block whose first number is a multiple of its length: from one block to the next only bytes of
+    numbers change, and they at the same places."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, sender: int, size: int) -> None:
         self._size = size
-        self._fillers = fillers(size)
-        self._templates: dict[tuple[int, int], bytes] = {}
-        """Without senders and numbers, too: by the first one's variant, and how many they are."""
+        self._numbers = BLOCK_NUMBERS if size * BLOCK_NUMBERS <= BLOCK_BYTES else VARIANTS
+        who, several = sender.to_bytes(WORD, "little"), fillers(size)
+        rest = bytes(HEAD.size - WORD)
+        in_turn = [who + rest + several[at % VARIANTS] for at in range(self._numbers)]
+        self._block = bytearray().join(in_turn)
+        self._first = -1
+        """Number of the block's first message."""
 
-    def make(self, sender: int, first: int, count: int) -> bytearray:
-        numbers = struct.pack(f"<{count}I", *range(first, first + count))
-        who = sender.to_bytes(WORD, "little")
-        row = bytearray(self._template(first % VARIANTS, count))
-        for at in range(WORD):
-            row[at :: self._size] = who[at : at + 1] * count
-            row[WORD + at :: self._size] = numbers[at::WORD]
+    def make(self, first: int, count: int) -> bytearray:
+        row = bytearray()
+        while count > 0:
+            at = first % self._numbers
+            here = min(count, self._numbers - at)
+            self._count_from(first - at)
+            row += self._block[at * self._size : (at + here) * self._size]
+            first, count = first + here, count - here
         return row
 
-    def _template(self, variant: int, count: int) -> bytes:
-        if (variant, count) not in self._templates:
-            in_turn = [
-                self._fillers[number % VARIANTS] for number in range(variant, variant + count)
-            ]
-            row = b"".join([bytes(HEAD.size) + filler for filler in in_turn])
-            self._templates[variant, count] = row
-        return self._templates[variant, count]
+    def _count_from(self, first: int) -> None:
+        if first == self._first:
+            return
+        self._first = first
+        block, size, many = self._block, self._size, self._numbers
+        low, *upper = first.to_bytes(WORD, "little")
+        block[WORD::size] = BYTES[low : low + many]
+        for at, byte in enumerate(upper, WORD + 1):
+            block[at::size] = bytes([byte]) * many
 
 
 def portion_of(size: int) -> int:
@@ -78,12 +91,12 @@ def portion_of(size: int) -> int:
 
 def payloads_until(stop: int, sender: int, size: int) -> Iterator[bytes]:
     """As many as are asked for before `stop`. The last of each portion tells when it was."""
-    make = PayloadMaker(sender, size).make
+    make_one, make_row = PayloadMaker(sender, size).make, RowMaker(sender, size).make
     clock = time.monotonic_ns
     portion = portion_of(size)
+    cut = struct.Struct(f"{size}s" * (portion - 1)).unpack
     last = 0
     while clock() < stop:
-        first, last = last + 1, last + portion
-        for number in range(first, last):
-            yield make(number, 0)
-        yield make(last, clock())
+        yield from cut(make_row(last + 1, portion - 1))
+        last += portion
+        yield make_one(last, clock())

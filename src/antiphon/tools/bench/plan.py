@@ -52,6 +52,9 @@ class Plan(msgspec.Struct, frozen=True):
     await_each: bool = False
     """The loop turns after every message that is sent."""
 
+    receive_each: bool = False
+    """Receivers take messages one by one, instead of as many as came together."""
+
     records: str = ""
     """Directory in which the clients record; empty: they do not."""
 
@@ -66,6 +69,12 @@ class Plan(msgspec.Struct, frozen=True):
         if self.await_each and self.api != "asyncio":
             raise UsageError(
                 "bad_choice", "a blocking client awaits nothing", "use --await-each with asyncio"
+            )
+        if self.receive_each and self.api != "asyncio":
+            raise UsageError(
+                "bad_choice",
+                "a blocking client receives each anyway",
+                "use --receive-each with asyncio",
             )
         if self.pace and self.api != "asyncio":
             raise UsageError("bad_choice", "a blocking client has no pace", "use asyncio")

@@ -1,9 +1,10 @@
 """What a receiver checks and measures, without I/O.
 
 Every message is checked: all its bytes, its sender's sequence, and its end. Where as many as
-possible come they are held until they make a portion, which is compared as a whole with what must
-come next: to look at each would take longer than to be handed it. A portion that is anything else
-is looked at message by message, and that finds what is wrong.
+possible come they are checked by portions, each compared as a whole with what must come next: to
+look at every message would take longer than to be handed it. Who is handed one at a time holds
+them until they make a portion. One that is anything else is looked at message by message, and
+that finds what is wrong.
 """
 
 import struct
@@ -49,7 +50,7 @@ class Reception:
         self._plan = plan
         self._clock = clock
         self._fillers = fillers(plan.size)
-        self._rows = RowMaker(plan.size)
+        self._rows = [RowMaker(sender, plan.size) for sender in range(plan.senders)]
         self._next = [1] * plan.senders
         """Number that comes next, by sender; 0 if its messages may come in any order."""
 
@@ -92,27 +93,33 @@ class Reception:
 
     def check(self) -> bool:
         """All that is held; whether the last was among it."""
-        events = self.held[:]
-        self.held.clear()
-        if self._are_next(events):
-            return False
-        return any([self._take_one(event) for event in events])
+        events, self.held = self.held, []
+        return self.take_many(events)
+
+    def take_many(self, events: list[Any]) -> bool:
+        """Whether the last was among these."""
+        portion, is_last = self.portion, False
+        for at in range(0, len(events), portion):
+            part = events[at : at + portion]
+            if not self._are_next(part):
+                is_last |= any([self._take_one(event) for event in part])
+        return is_last
 
     def _are_next(self, events: list[Any]) -> bool:
         """Whether these are just the messages that come next of one sender; then they are taken."""
         size, count = self._plan.size, len(events)
         try:
             payloads = [event.payload for event in events]
-            is_end = events[-1].kind
+            has_end = any([event.kind for event in events])
         except AttributeError:
             return False
-        if is_end or self._last or list(map(len, payloads)).count(size) < count:
+        if has_end or self._last or list(map(len, payloads)).count(size) < count:
             return False
         together = b"".join(payloads)
         sender, first, _ = unpack(together)
         if sender >= len(self._next) or first != self._next[sender]:
             return False
-        expected = self._rows.make(sender, first, count)
+        expected = self._rows[sender].make(first, count)
         telling = -first % self._telling
         if telling < count:
             time_at = slice(telling * size + TIME_AT, telling * size + HEAD_BYTES)

@@ -88,6 +88,7 @@ def figures(plan: Plan, reports: Reports, cpu: float, daemons: int) -> Figures:
         "api": plan.api,
         "client": plan.client,
         "await_each": plan.await_each,
+        "receive_each": plan.receive_each,
     }
 
 

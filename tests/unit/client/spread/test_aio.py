@@ -76,7 +76,13 @@ async def test_sessions_see_each_other_and_what_is_forbidden() -> None:
                     assert isinstance(event, View)
             view = await one.receive()
             assert isinstance(view, View) and (view.cause, view.who) == (Cause.DISCONNECT, "#b#d1")
-            assert one.poll() == 0
+            for number in range(3):
+                await one.multicast("#a#d1", b"%d" % number)
+            payloads: list[bytes] = []
+            while len(payloads) < 3:
+                events = await one.receive_many()
+                payloads += [event.payload for event in events if isinstance(event, Message)]
+            assert payloads == [b"0", b"1", b"2"] and one.poll() == 0
 
 
 @in_loop

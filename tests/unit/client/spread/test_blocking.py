@@ -67,7 +67,10 @@ def test_two_sessions_see_each_other_come_and_go() -> None:
         view = one.receive(PATIENCE_S)
         assert isinstance(view, View) and view.members == ("#a#d1",)
         assert (view.cause, view.who) == (Cause.DISCONNECT, "#b#d1")
-        assert one.poll() == 0
+        assert one.poll() == 0 and one.receive_many(timeout=0) == []
+        one.multicast("#a#d1", b"to myself")
+        (echo,) = one.receive_many(PATIENCE_S)
+        assert isinstance(echo, Message) and echo.payload == b"to myself"
 
 
 def test_a_change_of_the_network() -> None:

@@ -53,7 +53,7 @@ class Row(msgspec.Struct, frozen=True):
     bar: Bar
     service: Service = Service.AGREED
     senders: int = 1
-    client: Literal["asyncio", "blocking", "await each"] = "asyncio"
+    client: Literal["asyncio", "blocking", "await each", "receive each"] = "asyncio"
     """The bars are for the first."""
 
     encrypted: bool = False
@@ -64,7 +64,7 @@ OTHER_CLIENTS = tuple(
     Row(bar, client=client)
     for bar in BARS
     if (bar.size, bar.daemons) == (100, 3)
-    for client in ("blocking", "await each")
+    for client in ("blocking", "await each", "receive each")
 )
 ENCRYPTED = tuple(Row(bar, encrypted=True) for bar in BARS if bar.daemons > 1)
 SHORT = (*map(Row, BARS), *ENCRYPTED, *OTHER_CLIENTS)
@@ -150,6 +150,7 @@ def _flood(row: Row, seconds: float) -> dict[str, float]:
         seconds=seconds,
         api="blocking" if row.client == "blocking" else "asyncio",
         await_each=row.client == "await each",
+        receive_each=row.client == "receive each",
         prefix=f"bench-{token_hex(3)}",
     )
     with own_daemons(row.bar.daemons, encrypted=row.encrypted) as (target, _):
