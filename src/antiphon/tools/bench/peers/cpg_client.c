@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { MESSAGE = 0, END = 1, VARIANTS = 16, CYCLE = 251, LATENCIES_MAX = 1 << 20 };
 
@@ -32,7 +33,7 @@ static uint64_t begin_ns, end_ns, stop_ns, began_at, ended_at;
 static uint32_t next_number = 1, began_count, ended_count, rate;
 static uint64_t *latencies;
 static size_t latency_count;
-static int is_over;
+static int is_in, is_over;
 
 static uint64_t now_ns(void) {
     struct timespec at;
@@ -79,7 +80,8 @@ static void change(cpg_handle_t handle, const struct cpg_name *group,
                    const struct cpg_address *members, size_t count, const struct cpg_address *left,
                    size_t left_count, const struct cpg_address *joined, size_t joined_count) {
     (void)handle, (void)group, (void)members, (void)count, (void)left, (void)left_count;
-    (void)joined, (void)joined_count;
+    for (size_t at = 0; at < joined_count; at++)
+        if (joined[at].pid == (uint32_t)getpid()) is_in = 1;
 }
 
 static cpg_handle_t join(void) {
@@ -90,6 +92,8 @@ static cpg_handle_t join(void) {
     if (code != CS_OK) fail("no daemon", code);
     while ((code = cpg_join(handle, &group)) == CS_ERR_TRY_AGAIN) poll(NULL, 0, 10);
     if (code != CS_OK) fail("no group", code);
+    /* It is a member when it hears so: messages before that are not for it. */
+    while (!is_in) cpg_dispatch(handle, CS_DISPATCH_ONE);
     puts("ready");
     fflush(stdout);
     return handle;
