@@ -98,6 +98,14 @@ def test_sessions_share_processes() -> None:
     assert found["messages_per_second"] and found["lost"] == 0
 
 
+def test_what_is_compared_within_few_per_cent_floods_by_turns() -> None:
+    words = ("--only", "groups", "--most", "64", "--runs", "1", "--seconds", "0.5")
+    found = run("growth", *words, "--json")
+    [table] = found["tables"]
+    assert [row[0] for row in table["rows"]] == ["1", "64"]
+    assert all(row[1] > 0 and row[3] > row[1] for row in table["rows"]), "three receivers"
+
+
 def test_growth_is_told_and_drawn(tmp_path: Path) -> None:
     plot = tmp_path / "made" / "growth.svg"
     words = ("--only", "daemons", "--most", "1", "--runs", "1", "--seconds", "0.3")

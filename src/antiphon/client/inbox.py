@@ -21,8 +21,10 @@ Joined = Mapping[GroupName, View | None]
 FEW = 16
 """Destinations whose views are looked up for each bundle."""
 
-NOTED_MAX = 256
-"""Bundles that are noted before somebody looks which groups they were to."""
+NOTED_MAX = 4096
+NOTED_BYTES_MAX = 1 << 22
+"""Bundles that are noted before somebody looks which groups they were to, and bytes of their
+places: the more there are, the more of them have nothing to add."""
 
 
 class Views:
@@ -102,6 +104,7 @@ class LastMessages:
         self._joined = joined
         self._last: dict[GroupName, tuple[SessionId, int, Service]] = {}
         self._noted: list[Noted] = []
+        self._noted_bytes = 0
 
     def note(self, told: effects.Message, body: Body) -> None:
         chosen: Sequence[int] = told.chosen or range(told.count)
@@ -109,7 +112,8 @@ class LastMessages:
             told.origin, told.first, told.service, chosen, body.table, body.places, told.count
         )
         self._noted.append(noted)
-        if len(self._noted) >= NOTED_MAX:
+        self._noted_bytes += len(body.places)
+        if len(self._noted) >= NOTED_MAX or self._noted_bytes >= NOTED_BYTES_MAX:
             self.settle()
 
     def settle(self) -> None:
@@ -130,6 +134,7 @@ class LastMessages:
                             found.setdefault(name, end)
         self._last.update(found)
         self._noted.clear()
+        self._noted_bytes = 0
 
     def forget(self, group: GroupName) -> None:
         """This session leaves it."""

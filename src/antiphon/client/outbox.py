@@ -119,6 +119,7 @@ class Outbox:
     ) -> bool:
         """Put a message beside others like it, if there is room: the way of most of them. If not,
         `multicast` finds a place for it, or what is wrong with it: callers may bring anything."""
+        place: Any  # compiled, what is known to be a number is taken apart and made again
         try:
             place = self._places.get(groups)  # a list raises
         except TypeError:
@@ -256,7 +257,7 @@ class Outbox:
         """One, or several if they name more groups than a head takes."""
         where, table = self._where, self.destinations.all
         only = where[0]
-        if where.count(only) == len(where):
+        if where[-1] == only and where.count(only) == len(where):
             key = self._first_key if producer else 0
             self._push_named((table[only],), where, 0, len(where), producer, key)
             return

@@ -11,7 +11,7 @@ from statistics import mean
 import click
 import msgspec
 
-from antiphon.tools.bench.crew import Crew
+from antiphon.tools.bench.crew import Crew, begin_of
 from antiphon.tools.bench.plan import Plan, Window
 from antiphon.tools.bench.reception import BenchFailed
 from antiphon.tools.bench.target import Target, own_daemons
@@ -69,7 +69,7 @@ def _plan(daemons: int, seconds: float, pace: float = 0.0) -> Plan:
 def _run(plan: Plan, target: Target) -> tuple[list[Third], float]:
     """And how many messages a second came to the slowest receiver."""
     with Crew(plan, target.addresses) as crew:
-        kib = _memory_within(crew.go(), target.pids)
+        kib = _memory_within(crew.go(begin_of(plan)), target.pids)
         received = crew.reports(lambda: None).received
     rate = min(one.messages / (one.nanoseconds / 1e9) for one in received)
     return in_thirds(kib, [one.latencies for one in received]), rate

@@ -15,6 +15,7 @@ from antiphon.client.events import (
     Transition,
     View,
 )
+from antiphon.client.inbox import NOTED_BYTES_MAX, NOTED_MAX
 from antiphon.client.outbox import BUNDLE_BYTES
 from antiphon.client.session import PENDING_BYTES_HIGH, SEND_BYTES, ClientSession
 from antiphon.core import effects
@@ -319,6 +320,21 @@ def test_messages_say_what_their_bundle_says(
     for name in joined:
         last = [one.id for one in got if name in one.groups]
         assert session.last.of(name) == (last[-1] if last else None)
+
+
+def test_what_is_noted_for_the_last_messages_is_bounded() -> None:
+    """By their number and by bytes; wherever it is settled, the last message is the same."""
+    session = welcomed()
+    tell(session, view_frame("a", 1))
+    many = [(("a",), b""), (("b",), b"")] * 10_000
+    for first, content in enumerate([[(("a",), b"x")]] * (2 * NOTED_MAX) + [many] * 120):
+        deliver(session, bundle(*content, first=1 + 20_000 * first))
+        session.events.clear()
+        noted = session.last._noted
+        assert len(noted) < NOTED_MAX
+        assert sum(len(one.places) for one in noted) < NOTED_BYTES_MAX
+    last = session.last.of("a")
+    assert last is not None and last.number == 1 + 20_000 * first + 19_998
 
 
 def test_a_session_is_never_told_what_it_cannot_read() -> None:

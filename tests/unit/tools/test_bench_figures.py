@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from antiphon.core.errors import UsageError
 from antiphon.core.service import Service
 from antiphon.tools.bench.crew import Reports
-from antiphon.tools.bench.plan import Plan, Received, Sent
+from antiphon.tools.bench.plan import TURN_NS, Plan, Received, Sent
+from antiphon.tools.bench.reception import BenchFailed
 from antiphon.tools.bench.target import cpu_seconds
 from antiphon.tools.bench.traffic import figures, percentile
 from antiphon.tools.bench_command import bench
@@ -44,6 +45,38 @@ def test_all_receivers_count_for_deliveries() -> None:
 def test_the_time_between_the_first_and_the_last_message_counts() -> None:
     reports = Reports([Sent(1)], [received(3000, nanoseconds=2 * SECOND_NS)])
     assert figures(Plan(), reports, 0.0, 1)["messages_per_second"] == 1500
+
+
+def test_of_floods_by_turns_the_middle_turn_counts_and_only_its_own_time() -> None:
+    plan = Plan(turns=2, seconds=6.0)
+    one = received(600, rates=[100.0, 400.0, 300.0])
+    other = received(540, rates=[200.0, 200.0, 320.0])
+    found = figures(plan, Reports([Sent(700)], [one, other]), cpu=0.0108, daemons=2)
+    assert found["rates"] == [100.0, 200.0, 300.0] and found["messages_per_second"] == 200
+    assert found["daemon_cpu_us_per_message"] == 10.0
+    assert found["deliveries_per_second"] == round(2 * 1140 / 6)
+
+
+def test_a_turn_that_is_missing_is_no_measurement() -> None:
+    plan = Plan(turns=2)
+    with pytest.raises(BenchFailed, match="measure longer"):
+        figures(plan, Reports([Sent(1)], [received(1)]), 0.0, 1)
+    with pytest.raises(BenchFailed, match="nothing in a turn"):
+        figures(plan, Reports([Sent(1)], [received(1, rates=[1.0]), received(1)]), 0.0, 1)
+
+
+@given(
+    now=st.integers(1, 1 << 50),
+    turns=st.integers(1, 6),
+    turn=st.integers(0, 5),
+)
+def test_the_clock_tells_whose_turn_it_is(now: int, turns: int, turn: int) -> None:
+    plans = [Plan(turns=turns, turn=one) for one in range(turns)]
+    began = [plan.turn_began(now) for plan in plans]
+    assert len({one // TURN_NS for one in began}) == turns, "each second is one flood's"
+    assert all(now - plans[0].round_ns < one <= now for one in began)
+    mine = plans[turn % turns]
+    assert mine.turn_began(began[turn % turns]) == began[turn % turns]
 
 
 def test_latencies_of_all_receivers_count_together() -> None:

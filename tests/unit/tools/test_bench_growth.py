@@ -1,7 +1,9 @@
 """What runs of `bench growth` come to: ratios within turns, lines, and claims that can fail."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
+import msgspec
 import pytest
 
 from antiphon.tools.bench.growth import turns
@@ -11,7 +13,8 @@ from antiphon.tools.bench.growth.lines import COLUMNS, Line, lines_of, outcome_o
 from antiphon.tools.bench.growth.plot import draw
 from antiphon.tools.bench.outcome import Statement
 from antiphon.tools.bench.plan import Plan
-from antiphon.tools.bench.traffic import Figures, silent
+from antiphon.tools.bench.target import Target
+from antiphon.tools.bench.traffic import Figures, Say, silent
 
 FEW, MANY = Point(1, Plan(receivers=2)), Point(64, Plan(receivers=10))
 PANELS = (Panel("messages_per_second", "rate"), Panel("cost_us", "cost"))
@@ -47,6 +50,15 @@ def test_ratios_are_of_one_turn() -> None:
     assert (first.messages_per_second, first.rate_by_first) == (1000, 1.0)
     assert second.messages_per_second == 900
     assert second.rate_by_first == pytest.approx(0.9)
+
+
+def test_floods_by_turns_are_compared_turn_by_turn() -> None:
+    """However many turns a run has: the second run has the slower machine, and more noise."""
+    first, second = lines(
+        [run(0) | {"rates": [1000.0, 2000.0]}, run(0) | {"rates": [100.0]}],
+        [run(0) | {"rates": [900.0, 1820.0]}, run(0) | {"rates": [500.0]}],
+    )
+    assert first.rate_by_first == 1.0 and second.rate_by_first == pytest.approx(0.91)
 
 
 def test_a_turn_that_is_far_off_does_not_count() -> None:
@@ -145,6 +157,32 @@ def test_points_are_measured_by_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     found = turns.run_turns(EXPERIMENT, 2, 1.0, silent)
     assert asked == [FEW, MANY, FEW, MANY]
     assert [one["messages_per_second"] for one in found[MANY]] == [2000.0, 4000.0]
+
+
+def test_points_that_are_measured_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has daemons of its own, and a place among the turns."""
+    seen: list[list[tuple[Plan, Target]]] = []
+
+    @contextmanager
+    def daemons(count: int, level: str, extra: str) -> Iterator[tuple[Target, None]]:
+        yield Target([f"{level}:{count}"], []), None
+
+    def measure(places: list[tuple[Plan, Target]], say: Say) -> list[Figures]:
+        seen.append(places)
+        return [run(1000.0 * plan.turn) for plan, _ in places]
+
+    monkeypatch.setattr(turns, "own_daemons", daemons)
+    monkeypatch.setattr(turns, "run_side_by_side", measure)
+    together = msgspec.structs.replace(EXPERIMENT, side_by_side=True)
+    found = turns.run_turns(together, 2, 1.5, silent)
+    assert [one["messages_per_second"] for one in found[MANY]] == [1000.0, 1000.0]
+    first, second = seen[0]
+    assert [(plan.turn, plan.turns, plan.seconds) for plan, _ in seen[0]] == [
+        (0, 2, 12),
+        (1, 2, 12),
+    ]
+    assert first[0].receivers == 2 and second[0].receivers == 10
+    assert first[0].prefix != second[0].prefix and len(seen) == 2
 
 
 def test_all_experiments_are_drawn() -> None:

@@ -263,6 +263,18 @@ def test_only_the_window_is_measured() -> None:
     assert report.latencies == [70, 120]
 
 
+def test_rates_of_turns_are_to_the_last_message_of_each() -> None:
+    second = 1_000_000_000
+    plan = Plan(size=SIZE, rate=1.0, turns=2, turn=1)
+    marks = [1.5, 3.25, 3.5, 5.1, 7.5]  # in turns that began at 1, 3, 5 and 7
+    times = iter([int(mark * second) for mark in marks])
+    receiving = Reception(plan, lambda: next(times))
+    receiving.window = Window(2 * second, 6 * second, 7 * second)
+    for number in range(1, 6):
+        receiving.take(sent(number, time=1))
+    assert receiving.report().rates == pytest.approx([2 / 0.5, 1 / 0.1])
+
+
 def test_a_window_in_which_nothing_came_is_no_measurement() -> None:
     with pytest.raises(BenchFailed, match="nothing came"):
         reception().report()

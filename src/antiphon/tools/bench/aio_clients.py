@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from itertools import cycle
 
 from antiphon.client import aio as native
@@ -12,7 +12,7 @@ from antiphon.client.spread import events as spread_events
 from antiphon.core.service import Service
 from antiphon.tools.bench.cue import PATIENCE_S, Cue, SharedCue
 from antiphon.tools.bench.payload import END, MESSAGE, PayloadMaker, payloads_until, portion_of
-from antiphon.tools.bench.plan import Done, Idled, Post, Received, Sent, Window
+from antiphon.tools.bench.plan import ACTIVE_NS, Done, Idled, Plan, Post, Received, Sent, Window
 from antiphon.tools.bench.reception import BenchFailed, Reception, check_news
 from antiphon.tools.bench.round_trips import RoundTrips
 
@@ -138,13 +138,26 @@ async def _flood(session: Session, post: Post, window: Window) -> Sent:
     groups = cycle(plan.group_names)
     service = plan.service_of(post.number)
     number = 0
-    for payload in payloads_until(window.stop, post.number, plan.size):
-        number += 1
-        await session.multicast(next(groups), payload, service=service)
-        if plan.await_each:
-            await asyncio.sleep(0)
+    async for stop in _turns(plan, window):
+        for payload in payloads_until(stop, post.number, plan.size, number):
+            number += 1
+            await session.multicast(next(groups), payload, service=service)
+            if plan.await_each:
+                await asyncio.sleep(0)
     await _end(session, post, number)
     return Sent(number)
+
+
+async def _turns(plan: Plan, window: Window) -> AsyncIterator[int]:
+    """Comes back when it is this flood's turn, with when that ends."""
+    if plan.turns == 1:
+        yield window.stop
+        return
+    begin = plan.turn_began(time.monotonic_ns()) + plan.round_ns
+    while begin < window.end:
+        await asyncio.sleep((begin - time.monotonic_ns()) / 1e9)
+        yield begin + ACTIVE_NS
+        begin += plan.round_ns
 
 
 async def _keep_pace(session: Session, post: Post, window: Window) -> Sent:

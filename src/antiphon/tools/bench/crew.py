@@ -68,9 +68,8 @@ class Crew:
             whys = [one.why for one in _read(posts, line) if isinstance(one, Failed)]
             raise BenchFailed("; ".join(whys) or f"{name_of(posts)} is early")
 
-    def go(self) -> Window:
-        """Receivers are told before senders."""
-        begin = time.monotonic_ns() + int(self._plan.warmup * 1e9)
+    def go(self, begin: int) -> Window:
+        """Measured is from then on. Receivers are told before senders."""
         end = begin + int(self._plan.seconds * 1e9)
         window = Window(begin, end, end + int(TAIL_S * 1e9))
         for process in self._processes:
@@ -107,6 +106,13 @@ class Crew:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def begin_of(plan: Plan) -> int:
+    """What is told to begin now is measured after the warming up; where floods take turns, from
+    the first of them on."""
+    soonest = time.monotonic_ns() + int(plan.warmup * 1e9)
+    return soonest if plan.turns == 1 else soonest + -soonest % plan.round_ns
 
 
 def shares(plan: Plan, addresses: Sequence[str]) -> list[list[Post]]:

@@ -89,13 +89,13 @@ def portion_of(size: int) -> int:
     return max(1, min(PORTION_MESSAGES, PORTION_BYTES // size))
 
 
-def payloads_until(stop: int, sender: int, size: int) -> Iterator[bytes]:
-    """As many as are asked for before `stop`. The last of each portion tells when it was."""
+def payloads_until(stop: int, sender: int, size: int, last: int = 0) -> Iterator[bytes]:
+    """As many as are asked for before `stop`, after number `last`, which ended a portion. The last
+    of each portion tells when it was."""
     make_one, make_row = PayloadMaker(sender, size).make, RowMaker(sender, size).make
     clock = time.monotonic_ns
     portion = portion_of(size)
     cut = struct.Struct(f"{size}s" * (portion - 1)).unpack
-    last = 0
     while clock() < stop:
         yield from cut(make_row(last + 1, portion - 1))
         last += portion

@@ -19,6 +19,11 @@ Role = Literal["sender", "receiver", "idle"]
 SPREAD_BYTES_MAX = SAFE_REST_BYTES_MAX - NAME_BYTES
 
 
+TURN_NS = 1_000_000_000
+ACTIVE_NS = 750_000_000
+"""Of a turn its flood sends for so long; the rest is for what is under way."""
+
+
 class Plan(msgspec.Struct, frozen=True):
     senders: int = 1
     receivers: int = 1
@@ -54,6 +59,12 @@ class Plan(msgspec.Struct, frozen=True):
 
     receive_each: bool = False
     """Receivers take messages one by one, instead of as many as came together."""
+
+    turns: int = 1
+    """So many floods of asyncio clients take turns; the clock tells whose it is."""
+
+    turn: int = 0
+    """Which of them this is."""
 
     records: str = ""
     """Directory in which the clients record; empty: they do not."""
@@ -92,6 +103,15 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def group_names(self) -> list[GroupName]:
         return [f"{self.prefix}-{number}" for number in range(self.groups)]
+
+    @property
+    def round_ns(self) -> int:
+        """From one turn of this flood to its next."""
+        return self.turns * TURN_NS
+
+    def turn_began(self, now: int) -> int:
+        """The last one of this flood."""
+        return now - (now - self.turn * TURN_NS) % self.round_ns
 
     def service_of(self, sender: int) -> Service:
         return self.services[sender % len(self.services)]
@@ -168,6 +188,9 @@ class Received(msgspec.Struct, frozen=True, tag=True):
 
     latencies: list[int]
     """Nanoseconds."""
+
+    rates: list[float] = []
+    """Messages a second in each turn of the window, if floods took turns."""
 
 
 class Idled(msgspec.Struct, frozen=True, tag=True):

@@ -84,6 +84,8 @@ class Reception:
         """Time and count at the first look in the window, and at the first after it."""
 
         self._latencies: list[int] = []
+        self._turns: dict[int, tuple[int, int]] = {}
+        """By when it began: time and count at the last look in a turn."""
 
     def take(self, event: Any) -> bool:
         """Whether this was the last. What has a payload is a message, whosever it is."""
@@ -193,6 +195,8 @@ class Reception:
 
     def _look(self, sent: int) -> None:
         now = self._clock()
+        if self._plan.turns > 1:
+            self._turns[self._plan.turn_began(now)] = (now, self.count)
         if self._began is None:
             if now >= self.window.begin:
                 self._began = (now, self.count)
@@ -233,4 +237,13 @@ class Reception:
             lost=self._missing(Service.UNRELIABLE),
             order=self._order,
             latencies=self._latencies,
+            rates=self._rates(),
         )
+
+    def _rates(self) -> list[float]:
+        rates, before = [], 0
+        for began, (now, count) in self._turns.items():
+            if self.window.begin <= began < self.window.end:
+                rates.append((count - before) / ((now - began) / 1e9))
+            before = count
+        return rates

@@ -3,8 +3,10 @@
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from statistics import median
 
-from antiphon.tools.bench.crew import Crew, Reports
+from antiphon.tools.bench.crew import Crew, Reports, begin_of
 from antiphon.tools.bench.plan import Plan, Window
 from antiphon.tools.bench.reception import BenchFailed
 from antiphon.tools.bench.target import Target, cpu_seconds
@@ -19,22 +21,35 @@ def silent(_: str) -> None:
 
 
 def run_traffic(plan: Plan, target: Target, say: Say) -> Figures:
+    (found,) = run_side_by_side([(plan, target)], say)
+    return found
+
+
+def run_side_by_side(places: Sequence[tuple[Plan, Target]], say: Say) -> list[Figures]:
+    """At once. Floods that are to be compared take turns, so that a machine that becomes slower
+    is slower for all of them."""
     load = os.getloadavg()[0]
     say("starting clients")
-    with Crew(plan, target.addresses) as crew:
-        window = crew.go()
-        cpu = _cpu_within(window, target.pids, say)
-        reports = crew.reports(lambda: say("waiting for the last messages"))
-    _check_orders(reports)
-    return {**figures(plan, reports, cpu, len(target.pids)), "load_average": round(load, 2)}
+    with ExitStack() as stack:
+        crews = [stack.enter_context(Crew(plan, target.addresses)) for plan, target in places]
+        begin = begin_of(places[0][0])
+        (window, *_) = [crew.go(begin) for crew in crews]
+        cpu = _cpu_within(window, [target.pids for _, target in places], say)
+        reports = [crew.reports(lambda: say("waiting for the last messages")) for crew in crews]
+    found: list[Figures] = []
+    for (plan, target), report, used in zip(places, reports, cpu, strict=True):
+        _check_orders(report)
+        figures_of = figures(plan, report, used, len(target.pids))
+        found.append({**figures_of, "load_average": round(load, 2)})
+    return found
 
 
-def _cpu_within(window: Window, pids: Sequence[int], say: Say) -> float:
-    """Seconds of CPU that the daemons used in the window."""
+def _cpu_within(window: Window, pids: Sequence[Sequence[int]], say: Say) -> list[float]:
+    """Seconds of CPU that the daemons of each place used in the window."""
     _sleep_until(window.begin, "warming up", say)
-    before = cpu_seconds(pids)
+    before = [cpu_seconds(those) for those in pids]
     _sleep_until(window.end, "measuring", say)
-    return cpu_seconds(pids) - before
+    return [cpu_seconds(those) - used for those, used in zip(pids, before, strict=True)]
 
 
 def _sleep_until(when: int, what: str, say: Say) -> None:
@@ -56,20 +71,27 @@ def figures(plan: Plan, reports: Reports, cpu: float, daemons: int) -> Figures:
     # By the clock of the window: where many sessions share a loop, one may wait for most of it
     # and then take its messages at once, and that is nobody's rate.
     delivered = sum(one.messages for one in reports.received) / plan.seconds
+    carried = rate * plan.seconds
+    rates = _rates(reports)
+    if plan.turns > 1:
+        if not rates:
+            raise BenchFailed("no turn was in the measured time; measure longer")
+        carried, rate = slowest.messages, median(rates)
+        delivered *= plan.turns
     latencies = sorted(taken for one in reports.received for taken in one.latencies)
     trips = sorted(taken for one in reports.sent for taken in one.round_trips)
 
-    def cost(per_second: float) -> float | None:
-        return round(cpu * 1e6 / (per_second * plan.seconds), 3) if daemons else None
+    def cost(messages: float) -> float | None:
+        return round(cpu * 1e6 / messages, 3) if daemons else None
 
     found: Figures = {
         "messages_per_second": round(rate),
         "megabytes_per_second": round(rate * plan.size / 1e6, 3),
         "latency_p50_us": _microseconds(latencies, 0.50),
         "latency_p99_us": _microseconds(latencies, 0.99),
-        "daemon_cpu_us_per_message": cost(rate * daemons),
+        "daemon_cpu_us_per_message": cost(carried * daemons),
         "deliveries_per_second": round(delivered),
-        "daemon_cpu_us_per_delivery": cost(delivered),
+        "daemon_cpu_us_per_delivery": cost(sum(one.messages for one in reports.received)),
         "messages": min(one.all_messages for one in reports.received),
         "lost": max(one.lost for one in reports.received),
     }
@@ -77,6 +99,8 @@ def figures(plan: Plan, reports: Reports, cpu: float, daemons: int) -> Figures:
         found["round_trip_p50_us"] = _microseconds(trips, 0.50)
         found["round_trip_p99_us"] = _microseconds(trips, 0.99)
         found["rate"] = plan.rate
+    if plan.turns > 1:
+        found["rates"] = rates
     return found | {
         "senders": plan.senders,
         "receivers": plan.receivers,
@@ -90,6 +114,14 @@ def figures(plan: Plan, reports: Reports, cpu: float, daemons: int) -> Figures:
         "await_each": plan.await_each,
         "receive_each": plan.receive_each,
     }
+
+
+def _rates(reports: Reports) -> list[float]:
+    """Of each turn, at the slowest receiver."""
+    by_receiver = [one.rates for one in reports.received]
+    if len(set(map(len, by_receiver))) > 1:
+        raise BenchFailed("a receiver got nothing in a turn; have fewer things run beside it")
+    return [min(turn) for turn in zip(*by_receiver, strict=True)]
 
 
 def _microseconds(ordered: Sequence[int], part: float) -> float | None:

@@ -27,6 +27,7 @@ groups = Experiment(
     tuple(Point(count, Plan(receivers=3, groups=count)) for count in GROUPS),
     (RATE, COST),
     (Claim(1024, "rate_by_first", least=0.95), Claim(8192, "rate_by_first", least=0.85)),
+    side_by_side=True,
 )
 
 daemons = Experiment(
@@ -92,6 +93,7 @@ records = Experiment(
     tuple(Point(level, Plan(receivers=3), level=level) for level in LEVELS),
     (RATE, COST),
     (Claim("views", "rate_by_first", least=0.97), Claim("all", "rate_by_first", least=0.80)),
+    side_by_side=True,
 )
 
 EXPERIMENTS = {one.name: one for one in (groups, daemons, sessions, receivers, placing, records)}

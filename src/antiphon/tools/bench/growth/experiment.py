@@ -62,6 +62,10 @@ class Experiment(msgspec.Struct, frozen=True):
     points: tuple[Point, ...]
     panels: tuple[Panel, ...]
     claims: tuple[Claim, ...] = ()
+    side_by_side: bool = False
+    """All points are there at once, and flood by turns: for claims of so few per cent that the
+    machine differs by more from one run to the next."""
+
     rows: str = ""
     """Ids of what it shows of the papers."""
 

@@ -57,9 +57,8 @@ def lines_of(experiment: Experiment, runs: Runs) -> list[Line]:
 def _line(point: Point, runs: Sequence[Figures], firsts: Sequence[Figures]) -> Line:
     rates = [_number(run, "messages_per_second") for run in runs]
     costs = [_number(run, "daemon_cpu_us_per_message") for run in runs]
-    first_rates = [_number(run, "messages_per_second") for run in firsts]
     first_costs = [_number(run, "daemon_cpu_us_per_message") for run in firsts]
-    rate_by_first = _middle(map(ratio, rates, first_rates))
+    rate_by_first = _middle(map(ratio, _all_rates(runs), _all_rates(firsts)))
     assert rate_by_first is not None  # without messages there are no figures
     return Line(
         point=point,
@@ -72,6 +71,17 @@ def _line(point: Point, runs: Sequence[Figures], firsts: Sequence[Figures]) -> L
         cost_by_first=_middle(map(ratio, costs, first_costs)),
         delivery_cost_us=median(_number(run, "daemon_cpu_us_per_delivery") for run in runs),
     )
+
+
+def _all_rates(runs: Sequence[Figures]) -> list[float]:
+    """Of each run, or of each of its turns."""
+    return [rate for run in runs for rate in _rates(run)]
+
+
+def _rates(run: Figures) -> list[float]:
+    found = run.get("rates", [run["messages_per_second"]])
+    assert isinstance(found, list)
+    return found
 
 
 def _number(run: Figures, key: str) -> float:

@@ -1,12 +1,18 @@
 """The runs of an experiment: turn by turn, each point once in a turn, with daemons of its own."""
 
+from collections.abc import Sequence
+from contextlib import ExitStack
 from secrets import token_hex
 
 import msgspec
 
 from antiphon.tools.bench.growth.experiment import Experiment, Point
-from antiphon.tools.bench.target import own_daemons
-from antiphon.tools.bench.traffic import Figures, Say, run_traffic, silent
+from antiphon.tools.bench.plan import Plan
+from antiphon.tools.bench.target import Target, own_daemons
+from antiphon.tools.bench.traffic import Figures, Say, run_side_by_side, run_traffic, silent
+
+TURNS_PER_SECOND = 4
+"""Where all points are there at once, for each second that is asked for."""
 
 
 def run_turns(
@@ -14,13 +20,38 @@ def run_turns(
 ) -> dict[Point, list[Figures]]:
     found: dict[Point, list[Figures]] = {point: [] for point in experiment.points}
     for turn in range(turns):
+        if experiment.side_by_side:
+            say(f"side by side, {turn + 1} of {turns}")
+            for point, figures in zip(
+                experiment.points, _run_all(experiment.points, seconds), strict=True
+            ):
+                found[point].append(figures)
+            continue
         for point in experiment.points:
             say(f"{point.label}, {turn + 1} of {turns}")
             found[point].append(_run(point, seconds))
     return found
 
 
+def _run_all(points: Sequence[Point], seconds: float) -> list[Figures]:
+    """Each is measured longer than one that is alone: many short turns are worth more."""
+    count = len(points)
+    long = count * max(1, round(TURNS_PER_SECOND * seconds))
+    with ExitStack() as stack:
+        places: list[tuple[Plan, Target]] = []
+        for turn, point in enumerate(points):
+            started = own_daemons(point.daemons, point.level, extra=point.extra)
+            target, _ = stack.enter_context(started)
+            plan = _plan(point, long)
+            places.append((msgspec.structs.replace(plan, turns=count, turn=turn), target))
+        return run_side_by_side(places, silent)
+
+
 def _run(point: Point, seconds: float) -> Figures:
-    plan = msgspec.structs.replace(point.plan, seconds=seconds, prefix=f"growth-{token_hex(3)}")
+    plan = _plan(point, seconds)
     with own_daemons(point.daemons, point.level, extra=point.extra) as (target, _):
         return run_traffic(plan, target, silent)
+
+
+def _plan(point: Point, seconds: float) -> Plan:
+    return msgspec.structs.replace(point.plan, seconds=seconds, prefix=f"growth-{token_hex(3)}")
