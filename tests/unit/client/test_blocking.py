@@ -159,7 +159,8 @@ def test_buffers_are_filled_and_small_ones_keep_the_message() -> None:
 def test_events_are_received_as_they_came_together() -> None:
     with FakeDaemon() as fake, blocking.connect(fake.address) as session:
         session.join("g")
-        assert isinstance(session.receive_many(), list) and session.receive_many(timeout=0) == []
+        (view,) = session.receive_many()
+        assert isinstance(view, View) and session.receive_many(timeout=0) == []
         source = iter([b"%d" % number for number in range(100)])
         session.feed("g", lambda: next(source, None))
         payloads, calls = [message(session).payload], 0

@@ -72,8 +72,7 @@ class Reception:
 
         self.count = 0
         self.held: list[Any] = []
-        """Whoever puts events here calls `check` as soon as one has a kind or is no message, and
-        when they make a portion."""
+        """Handed over one at a time, until they make a portion."""
 
         self.portion = 1 if plan.rate else portion_of(plan.size)
         self._telling = self.portion
