@@ -79,7 +79,7 @@ class Driver:
         """Called before packets leave."""
 
         self.tidy: Callable[[Instant], None] = _ignore
-        """Called now and then."""
+        """Called at the end of every turn."""
 
         self.busy_poll_us = 0
         """So long it looks for more before it sleeps, if something came the last time."""
@@ -162,7 +162,7 @@ class Driver:
             self.clients.expire(now)
             self.pipes.expire(now)
             self._probe_multicast(now)
-            self.tidy(now)
+        self.tidy(now)
 
     def _wait(self, now: Instant, until: Instant) -> list[tuple[int, int]]:
         """What came, after `until` perhaps nothing. To be woken takes longer than to look."""

@@ -48,7 +48,8 @@ OpenFile = Callable[[Path], IO[bytes]]
 @dataclass(frozen=True, slots=True)
 class SegmentLimits:
     batch_rows: int = 2_000
-    """Converted at once: some 8 ms during which the loop stands still."""
+    """Converted at once: some 8 ms during which the loop stands still. More only when so many have
+    come in a turn that they would gather: then a quarter of what is held."""
 
     segment_rows: int = 20_000
     segment_bytes: int = 4 << 20
@@ -174,7 +175,7 @@ class SegmentWriter:
         self._bytes += len(raw)
 
     def maybe_rotate(self, now: int) -> None:
-        """Call it once in every turn of the loop."""
+        """Call it once in every turn of the loop: it does a piece of what there is to do."""
         self.spill(now)
         limits = self._limits
         if self._journal is None:
@@ -192,7 +193,7 @@ class SegmentWriter:
         now = self._clock()
         self._retry_at = now
         self.spill(now)
-        if self._journal is not None:
+        while self._journal is not None:
             self._write(now, close=True)
 
     # One segment.
@@ -210,14 +211,16 @@ class SegmentWriter:
         ]
 
     def _write(self, now: int, close: bool) -> None:
+        """A batch; with the last one the segment is closed, if that is wished."""
+        rows = self._rows[: max(self._limits.batch_rows, len(self._rows) // 4)]
         try:
             if self._columns is None:
                 self._open_columns()
-            self._columns.write_batch(rows_to_batch(self._rows, self._heading))
-            self._batched += len(self._rows)
-            self._rows.clear()
-            self._spilled = 0
-            if close:
+            self._columns.write_batch(rows_to_batch(rows, self._heading))
+            self._batched += len(rows)
+            del self._rows[: len(rows)]
+            self._spilled -= len(rows)
+            if close and not self._rows:
                 self._finish()
         except OSError as error:
             self._fail(now, error)

@@ -98,6 +98,30 @@ def test_a_segment_closes_when_it_is_old(tmp_path: Path) -> None:
     assert out.written == 1
 
 
+def test_rows_that_come_at_once_are_converted_by_pieces(tmp_path: Path) -> None:
+    """Its process stands still meanwhile, and others would miss it."""
+    out = writer(tmp_path)
+    for number in range(20):
+        out.add(row(number))
+    for turn in (1, 2, 3):
+        out.maybe_rotate(0)
+        assert out.written == 0, turn
+    out.maybe_rotate(0)
+    out.maybe_rotate(0)
+    assert out.written == 20
+    assert values(tmp_path) == [*range(20)]
+
+
+def test_rows_that_wait_for_their_piece_survive_the_death_of_the_writer(tmp_path: Path) -> None:
+    disk = Disk()
+    out = writer(tmp_path, disk)
+    for number in range(20):
+        out.add(row(number))
+    out.maybe_rotate(0)
+    disk.end_process()
+    assert values(tmp_path) == [*range(20)]
+
+
 def test_rows_survive_the_death_of_the_writer(tmp_path: Path) -> None:
     disk = Disk()
     out = writer(tmp_path, disk)
