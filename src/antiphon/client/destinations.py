@@ -19,8 +19,10 @@ Groups = GroupName | list[GroupName] | tuple[GroupName, ...]
 
 class Destinations:
     def __init__(self) -> None:
-        self.places: dict[Groups, int] = {}
-        """As callers name them."""
+        self._by_name: dict[GroupName, int] = {}
+        self._by_names: dict[tuple[GroupName, ...], int] = {}
+        """As callers name them. A dict that has strings only takes a third of the memory, and a
+        sender to thousands of groups finds more of it in its cache."""
 
         self.all: list[Destination] = []
         """By place."""
@@ -45,21 +47,31 @@ class Destinations:
     def forget(self) -> None:
         """All that is not in the table, and has not been asked to be."""
         del self.all[self._asked :]
-        for groups in [groups for groups, place in self.places.items() if place >= self._asked]:
-            del self.places[groups]
+        _cut(self._by_name, self._asked)
+        _cut(self._by_names, self._asked)
+
+    def find(self, groups: Any) -> Any:
+        """The place of what was named so before, or None; a list raises TypeError. Whatever comes
+        out of a dict as a number would be taken apart and made again, compiled."""
+        if type(groups) is str:
+            return self._by_name.get(groups)
+        return self._by_names.get(groups)
 
     def place_of(self, groups: Any) -> int:
         """Of what a caller names for the first time, or as a list. Raises UsageError."""
         destination: tuple[Any, ...] = (groups,) if isinstance(groups, str) else tuple(groups)
         if not all([isinstance(name, str) for name in destination]):
             check_destination(destination)
-        place = self.places.get(destination)
+        is_one = len(destination) == 1
+        place = self._by_name.get(destination[0]) if is_one else self._by_names.get(destination)
         if place is None:
             check_destination(destination)
-            place = self.places[destination] = len(self.all)
+            place = len(self.all)
             self.all.append(destination)
-        if isinstance(groups, str):
-            self.places[groups] = place
+            if is_one:
+                self._by_name[destination[0]] = place
+        if not is_one or isinstance(groups, tuple):
+            self._by_names[destination] = place
         return place
 
     def ask(self) -> Table:
@@ -79,6 +91,11 @@ class Destinations:
         self.defined = places
         self._asked = min(self._asked, places)
         return granted
+
+
+def _cut(places: dict[Any, int], end: int) -> None:
+    for groups in [groups for groups, place in places.items() if place >= end]:
+        del places[groups]
 
 
 def check_destination(destination: tuple[Any, ...]) -> None:

@@ -80,7 +80,6 @@ class Outbox:
         """Messages in the bundle that was closed last."""
 
         self.destinations = Destinations()
-        self._places = self.destinations.places
         self._many = False
         """Whether a bundle had so many that they should be defined."""
 
@@ -119,9 +118,8 @@ class Outbox:
     ) -> bool:
         """Put a message beside others like it, if there is room: the way of most of them. If not,
         `multicast` finds a place for it, or what is wrong with it: callers may bring anything."""
-        place: Any  # compiled, what is known to be a number is taken apart and made again
         try:
-            place = self._places.get(groups)  # a list raises
+            place = self.destinations.find(groups)  # a list raises
         except TypeError:
             return False
         if (
@@ -149,7 +147,7 @@ class Outbox:
         self_discard: bool,
         key: Any = None,
     ) -> None:
-        place = self._places.get(groups) if type(groups) is not list else None
+        place = self.destinations.find(groups) if type(groups) is not list else None
         if place is None:
             if self.destinations.is_full:
                 self.close_bundle()

@@ -1,8 +1,10 @@
 """Sending to many groups: named at first, then by reference to a table."""
 
+from itertools import permutations
+
 import pytest
 
-from antiphon.client.destinations import UNDEFINED_MAX, Destinations
+from antiphon.client.destinations import UNDEFINED_MAX, Destinations, Groups
 from antiphon.client.events import Message
 from antiphon.client.outbox import FEW
 from antiphon.client.session import ClientSession
@@ -154,10 +156,22 @@ def test_destinations_are_checked_before_they_are_remembered() -> None:
     assert session.outbox.destinations.all == []
 
 
-def test_a_group_and_a_list_of_it_are_one_destination() -> None:
+@pytest.mark.parametrize("ways", list(permutations(("g", ("g",), ["g"]))))
+def test_a_group_and_a_list_of_it_are_one_destination(ways: tuple[Groups, ...]) -> None:
     destinations = Destinations()
-    assert {destinations.place_of(one) for one in ("g", ("g",), ["g"])} == {0}
+    assert {destinations.place_of(one) for one in ways} == {0}
     assert destinations.all == [("g",)]
+    assert destinations.find("g") == destinations.find(("g",)) == 0
+
+
+def test_what_is_forgotten_is_not_found_however_it_was_named() -> None:
+    destinations = Destinations()
+    ways: tuple[Groups, ...] = ("g", ("h",), ("g", "h"))
+    assert [destinations.place_of(one) for one in ways] == [0, 1, 2]
+    assert [destinations.find(one) for one in ways] == [0, 1, 2]
+    destinations.forget()
+    assert [destinations.find(one) for one in (*ways, "h")] == [None] * 4
+    assert [destinations.place_of(one) for one in reversed(ways)] == [0, 1, 2]
 
 
 def test_only_so_many_are_remembered() -> None:
