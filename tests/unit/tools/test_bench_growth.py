@@ -33,6 +33,10 @@ def run(rate: float, cost: float = 2.0, latency: float | None = 1500.0) -> Figur
     }
 
 
+def by_turns(*rates: float, stolen: Sequence[float] = ()) -> Figures:
+    return run(0) | {"rates": [*rates], "stolen": [*(stolen or [0.0] * len(rates))]}
+
+
 def lines(few: Sequence[Figures], many: Sequence[Figures]) -> list[Line]:
     return lines_of(EXPERIMENT, {FEW: few, MANY: many})
 
@@ -55,10 +59,23 @@ def test_ratios_are_of_one_turn() -> None:
 def test_floods_by_turns_are_compared_turn_by_turn() -> None:
     """However many turns a run has: the second run has the slower machine, and more noise."""
     first, second = lines(
-        [run(0) | {"rates": [1000.0, 2000.0]}, run(0) | {"rates": [100.0]}],
-        [run(0) | {"rates": [900.0, 1820.0]}, run(0) | {"rates": [500.0]}],
+        [by_turns(1000.0, 2000.0), by_turns(100.0)],
+        [by_turns(900.0, 1820.0), by_turns(500.0)],
     )
     assert first.rate_by_first == 1.0 and second.rate_by_first == pytest.approx(0.91)
+
+
+def test_the_turns_from_which_the_host_took_least_count() -> None:
+    """Whatever they show: here it took from the second flood, then from the first."""
+    few = by_turns(1000.0, 1000.0, 1000.0, 400.0, stolen=[0.0, 0.0, 0.5, 60.0])
+    many = by_turns(900.0, 300.0, 940.0, 900.0, stolen=[1.0, 70.0, 0.0, 0.0])
+    _, second = lines([few], [many])
+    assert second.rate_by_first == pytest.approx(0.92)
+
+
+def test_if_the_host_took_nothing_every_turn_counts() -> None:
+    _, second = lines([by_turns(*[1000.0] * 3)], [by_turns(910.0, 920.0, 930.0)])
+    assert second.rate_by_first == pytest.approx(0.92)
 
 
 def test_a_turn_that_is_far_off_does_not_count() -> None:

@@ -7,8 +7,9 @@ from contextlib import ExitStack
 from statistics import median
 
 from antiphon.tools.bench.crew import Crew, Reports, begin_of
-from antiphon.tools.bench.plan import Plan, Window
+from antiphon.tools.bench.plan import TURN_NS, Plan, Window
 from antiphon.tools.bench.reception import BenchFailed
+from antiphon.tools.bench.strain import Watch
 from antiphon.tools.bench.target import Target, cpu_seconds
 
 Figures = dict[str, object]
@@ -32,24 +33,38 @@ def run_side_by_side(places: Sequence[tuple[Plan, Target]], say: Say) -> list[Fi
     say("starting clients")
     with ExitStack() as stack:
         crews = [stack.enter_context(Crew(plan, target.addresses)) for plan, target in places]
-        begin = begin_of(places[0][0])
+        plan = places[0][0]
+        begin = begin_of(plan)
         (window, *_) = [crew.go(begin) for crew in crews]
-        cpu = _cpu_within(window, [target.pids for _, target in places], say)
+        _sleep_until(window.begin, "warming up", say)
+        before = [cpu_seconds(target.pids) for _, target in places]
+        stolen = _stolen_by_turns(window) if plan.turns > 1 else []
+        _sleep_until(window.end, "measuring", say)
+        cpu = [
+            cpu_seconds(target.pids) - used
+            for (_, target), used in zip(places, before, strict=True)
+        ]
         reports = [crew.reports(lambda: say("waiting for the last messages")) for crew in crews]
     found: list[Figures] = []
     for (plan, target), report, used in zip(places, reports, cpu, strict=True):
         _check_orders(report)
         figures_of = figures(plan, report, used, len(target.pids))
+        if plan.turns > 1:
+            figures_of["stolen"] = stolen[plan.turn :: plan.turns]
+            if len(_rates(report)) < len(stolen) // plan.turns:
+                raise BenchFailed("a turn without a message; have fewer things run beside it")
         found.append({**figures_of, "load_average": round(load, 2)})
     return found
 
 
-def _cpu_within(window: Window, pids: Sequence[Sequence[int]], say: Say) -> list[float]:
-    """Seconds of CPU that the daemons of each place used in the window."""
-    _sleep_until(window.begin, "warming up", say)
-    before = [cpu_seconds(those) for those in pids]
-    _sleep_until(window.end, "measuring", say)
-    return [cpu_seconds(those) - used for those, used in zip(pids, before, strict=True)]
+def _stolen_by_turns(window: Window) -> list[float]:
+    """What the host took in each of them, in per cent of what the processors were wanted for."""
+    found = []
+    for end in range(window.begin + TURN_NS, window.end + 1, TURN_NS):
+        watch = Watch()
+        _sleep_until(end, "measuring", silent)
+        found.append(watch.strain().stolen_percent)
+    return found
 
 
 def _sleep_until(when: int, what: str, say: Say) -> None:

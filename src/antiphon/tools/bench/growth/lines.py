@@ -1,11 +1,14 @@
 """What the runs of an experiment come to: a line for each point, and claims that hold or not.
 
 Rates of a shared machine differ by half from minute to minute. So each turn has all points, a
-point is compared with the first of its series in the same turn, and the median ratio counts.
+point is compared with the first of its series in the same turn, and the median ratio counts. Where
+turns are so short that the host of a virtual machine disturbs some and not others, the calmer half
+of them counts.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
+from typing import NamedTuple
 
 import msgspec
 
@@ -58,7 +61,7 @@ def _line(point: Point, runs: Sequence[Figures], firsts: Sequence[Figures]) -> L
     rates = [_number(run, "messages_per_second") for run in runs]
     costs = [_number(run, "daemon_cpu_us_per_message") for run in runs]
     first_costs = [_number(run, "daemon_cpu_us_per_message") for run in firsts]
-    rate_by_first = _middle(map(ratio, _all_rates(runs), _all_rates(firsts)))
+    rate_by_first = _rate_by_first(_turns(runs), _turns(firsts))
     assert rate_by_first is not None  # without messages there are no figures
     return Line(
         point=point,
@@ -73,15 +76,31 @@ def _line(point: Point, runs: Sequence[Figures], firsts: Sequence[Figures]) -> L
     )
 
 
-def _all_rates(runs: Sequence[Figures]) -> list[float]:
-    """Of each run, or of each of its turns."""
-    return [rate for run in runs for rate in _rates(run)]
+class Turn(NamedTuple):
+    rate: float
+    stolen: float
+    """Per cent of the processors that the host took meanwhile."""
 
 
-def _rates(run: Figures) -> list[float]:
-    found = run.get("rates", [run["messages_per_second"]])
-    assert isinstance(found, list)
+def _turns(runs: Sequence[Figures]) -> list[Turn]:
+    """Of all runs; one that had the machine for itself is one."""
+    found: list[Turn] = []
+    for run in runs:
+        rates, stolen = run.get("rates", [run["messages_per_second"]]), run.get("stolen", [0.0])
+        assert isinstance(rates, list) and isinstance(stolen, list)
+        found += [Turn(*one) for one in zip(rates, stolen, strict=True)]
     return found
+
+
+def _rate_by_first(turns: Sequence[Turn], firsts: Sequence[Turn]) -> float | None:
+    """The median of the ratios of turns. If the host took something, then of that half from which
+    it took least: what it takes from one turn and not from the other is no difference of theirs."""
+    pairs = [
+        (ratio(one.rate, first.rate), one.stolen + first.stolen)
+        for one, first in zip(turns, firsts, strict=True)
+    ]
+    most = median(stolen for _, stolen in pairs)
+    return _middle(found for found, stolen in pairs if stolen <= most)
 
 
 def _number(run: Figures, key: str) -> float:
