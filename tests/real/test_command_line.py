@@ -17,6 +17,7 @@ import pytest
 
 from antiphon import blocking
 from antiphon.tools.cluster import LocalCluster
+from tests.real.stage import LESS_PATIENT
 from tests.real.waiting import until
 
 ANTIPHON = [sys.executable, "-m", "antiphon"]
@@ -26,7 +27,7 @@ WAIT = 0.02
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
-    with LocalCluster(3, tmp_path_factory.mktemp("cluster")) as made:
+    with LocalCluster(3, tmp_path_factory.mktemp("cluster"), extra=LESS_PATIENT) as made:
         yield made
 
 

@@ -12,7 +12,6 @@ import antiphon
 from antiphon import Message, Service, View
 from antiphon.tools.cluster import LocalCluster
 from tests.real.stage import (
-    LOOK_AGAIN_S,
     PATIENCE_S,
     PATIENT,
     closed,
@@ -202,12 +201,11 @@ def test_threads_share_a_blocking_session(tmp_path: Path) -> None:
     each, threads = 500, 4
 
     with LocalCluster(2, tmp_path, extra=PATIENT) as cluster:
+        cluster.await_merge()
         with (
             antiphon.blocking.connect(cluster.addresses[0]) as sender,
             antiphon.blocking.connect(cluster.addresses[1]) as receiver,
         ):
-            while len(receiver.query("status")["members"]) < 2:
-                time.sleep(LOOK_AGAIN_S)
             assert isinstance(receiver.join("g", timeout=PATIENCE_S), View)
 
             def send(number: int) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import antiphon
 from antiphon.tools.cluster import LocalCluster
+from tests.real.stage import LESS_PATIENT
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = {path.stem for path in (ROOT / "examples").glob("*.py")}
@@ -21,7 +22,7 @@ SCREEN_LINES = 100
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     kept = '[store]\ndirectory = "store"\n\n[[retain]]\ngroup = "orders"\n'
-    with LocalCluster(2, tmp_path_factory.mktemp("examples"), extra=kept) as cluster:
+    with LocalCluster(2, tmp_path_factory.mktemp("examples"), extra=LESS_PATIENT + kept) as cluster:
         cluster.await_merge()
         yield cluster
 

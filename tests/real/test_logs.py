@@ -18,6 +18,7 @@ from antiphon.tools.cluster import LocalCluster
 from antiphon.wire.body import pack_body
 from antiphon.wire.client import pack_multicast
 from tests.real.kept import KEEP
+from tests.real.stage import LESS_PATIENT
 from tests.real.waiting import until
 
 GUARDED = """
@@ -31,7 +32,7 @@ may = ["send"]
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     folder = tmp_path_factory.mktemp("logs")
-    with LocalCluster(3, folder, extra=KEEP + GUARDED) as running:
+    with LocalCluster(3, folder, extra=LESS_PATIENT + KEEP + GUARDED) as running:
         running.await_merge()
         yield running
 
