@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from secrets import token_hex
 from typing import Any
 
@@ -19,6 +20,7 @@ from antiphon.tools.bench.growth.command import growth
 from antiphon.tools.bench.membership import run_membership
 from antiphon.tools.bench.order import Line, run_order
 from antiphon.tools.bench.peers.compare import FULL, SHORT, Comparison, run_peers
+from antiphon.tools.bench.peers.repeats import Repeats
 from antiphon.tools.bench.peers.times import Saturated, run_times
 from antiphon.tools.bench.plan import API, CLIENTS, Plan
 from antiphon.tools.bench.reception import BenchFailed
@@ -275,14 +277,15 @@ def peers(full: bool, runs: int | None, seconds: float, as_json: bool) -> None:
     """
     with _outcome(as_json) as (say, _):
         runs = runs or (5 if full else 3)
-        found = run_peers(FULL if full else SHORT, runs, seconds, say)
+        repeats = Repeats(partial(click.echo, err=True))
+        found = run_peers(FULL if full else SHORT, runs, seconds, say, repeats)
         saturated = [
             Saturated(line.daemons, line.size, line.ours)
             for line in found.lines
             if (line.service, line.senders, line.client) == ("agreed", 1, "asyncio")
             and not line.encrypted
         ]
-        times = run_times(saturated, seconds, runs, say)
+        times = run_times(saturated, seconds, runs, say, repeats)
         if not as_json:
             console().print(rows_table("messages a second", _rows(found.lines)))
             console().print(rows_table("others, messages a second", _systems(found)))
@@ -292,7 +295,7 @@ def peers(full: bool, runs: int | None, seconds: float, as_json: bool) -> None:
             console().print(rows_table("times", held))
         for name, why in found.without.items():
             click.echo(f"without {name}: {why}", err=True)
-        told = msgspec.structs.asdict(found) | {"times": times}
+        told = msgspec.structs.asdict(found) | {"times": times, "repeated": repeats.count}
         click.echo(msgspec.json.encode(told).decode())
 
 

@@ -19,7 +19,7 @@ from antiphon.tools.bench.plan import (
     Window,
     name_of,
 )
-from antiphon.tools.bench.reception import BenchFailed
+from antiphon.tools.bench.reception import BenchFailed, DaemonsParted
 
 TAIL_S = 0.2
 """Senders go on so long after the measured time."""
@@ -79,20 +79,20 @@ class Crew:
     def reports(self, tick: Callable[[], None]) -> Reports:
         """When all have ended; `tick` is called now and then until they have."""
         found = Reports([], [])
-        failures = []
+        failures: list[Failed] = []
         for posts, process in zip(self._shares, self._processes, strict=True):
             assert process.stdout is not None
             tick()
             for report in _read(posts, process.stdout.readline()):
                 match report:
-                    case Failed(why):
-                        failures.append(why)
+                    case Failed():
+                        failures.append(report)
                     case Sent():
                         found.sent.append(report)
                     case Received():
                         found.received.append(report)
         if failures:
-            raise BenchFailed("; ".join(failures))
+            raise failure_of(failures)
         return found
 
     def _end(self) -> None:
@@ -106,6 +106,12 @@ class Crew:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def failure_of(failures: Sequence[Failed]) -> BenchFailed:
+    """A fault that one of them saw counts, whatever became of the daemons."""
+    kind = DaemonsParted if all(one.parted for one in failures) else BenchFailed
+    return kind("; ".join(one.why for one in failures))
 
 
 def begin_of(plan: Plan) -> int:

@@ -201,6 +201,8 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
     """A process that could not go on says why."""
 
     why: str
+    parted: bool = False
+    """The daemons lost each other; all else that it saw was right."""
 
 
 Done = Sent | Received | Idled

@@ -34,6 +34,11 @@ class BenchFailed(AntiphonError):
     """What was received is not what was sent, or the bench could not be carried out."""
 
 
+class DaemonsParted(BenchFailed):
+    """They lost each other. What one side was sent meanwhile the other never gets, and that is no
+    fault; but it is nothing to measure, either."""
+
+
 def check_news(event: Event) -> None:
     """For whoever expects only messages and views."""
     if isinstance(event, Gap | Closed):
@@ -168,10 +173,9 @@ class Reception:
     def _take_news(self, event: Event) -> bool:
         check_news(event)
         if isinstance(event, View) and event.cause is Cause.NETWORK:
-            # What the other side was sent in between will not come, and that is no fault.
-            raise BenchFailed(f"the daemons lost each other: {event.evidence}")
+            raise DaemonsParted(f"the daemons lost each other: {event.evidence}")
         if isinstance(event, spread.View) and event.cause is Cause.NETWORK:
-            raise BenchFailed("the daemons lost each other")
+            raise DaemonsParted("the daemons lost each other")
         return False
 
     def _take_unordered(self, sender: int, number: int) -> None:

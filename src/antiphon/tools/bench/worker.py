@@ -8,6 +8,7 @@ from antiphon.core.errors import AntiphonError
 from antiphon.tools.bench import aio_clients, blocking_clients
 from antiphon.tools.bench.cue import Cue
 from antiphon.tools.bench.plan import Failed, Post, Report, name_of
+from antiphon.tools.bench.reception import DaemonsParted
 
 
 def main() -> None:
@@ -19,7 +20,9 @@ def main() -> None:
         try:
             reports = _run(posts, cue)
         except* (AntiphonError, TimeoutError) as errors:
-            reports = [Failed(f"{name_of(posts)}: {_first(errors)}")]
+            error = _first(errors)
+            why = f"{name_of(posts)}: {error or type(error).__name__}"
+            reports = [Failed(why, isinstance(error, DaemonsParted))]
         cue.report(reports)
 
 
@@ -40,11 +43,11 @@ def _run(posts: list[Post], cue: Cue) -> Sequence[Report]:
     return [blocking_clients.run(post, cue)]
 
 
-def _first(error: BaseException) -> str:
+def _first(error: BaseException) -> BaseException:
     """Of what may be a group of errors in a group."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return f"{error or type(error).__name__}"
+    return error
 
 
 if __name__ == "__main__":

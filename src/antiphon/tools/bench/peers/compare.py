@@ -7,6 +7,7 @@ turns, too: they promise less, and no bar is theirs, but many know how fast they
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from secrets import token_hex
 from statistics import median
 from typing import Literal
@@ -14,6 +15,7 @@ from typing import Literal
 import msgspec
 
 from antiphon.core.service import Service
+from antiphon.tools.bench.peers.repeats import Repeats
 from antiphon.tools.bench.peers.systems import COROSYNC, Systems
 from antiphon.tools.bench.plan import Plan
 from antiphon.tools.bench.target import own_daemons
@@ -120,7 +122,9 @@ class Comparison(msgspec.Struct, frozen=True):
     """Whether daemons and clients were."""
 
 
-def run_peers(rows: Sequence[Row], runs: int, seconds: float, say: Say) -> Comparison:
+def run_peers(
+    rows: Sequence[Row], runs: int, seconds: float, say: Say, repeats: Repeats
+) -> Comparison:
     ours: dict[Row, list[dict[str, float]]] = {}
     load = 0.0
     with Systems(say) as systems:
@@ -130,7 +134,8 @@ def run_peers(rows: Sequence[Row], runs: int, seconds: float, say: Say) -> Compa
                 for row in (one for one in rows if one.bar.size == size):
                     say(f"run {run + 1} of {runs}, {size} bytes: {row.bar.daemons} daemons")
                     load = max(load, os.getloadavg()[0])
-                    ours.setdefault(row, []).append(_flood(row, seconds))
+                    found = repeats.measure(partial(_flood, row, seconds))
+                    ours.setdefault(row, []).append(found)
     theirs = systems.medians
     return Comparison(
         [_line(row, theirs[COROSYNC][row.bar.size], ours[row]) for row in rows],

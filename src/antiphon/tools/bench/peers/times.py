@@ -17,6 +17,7 @@ import msgspec
 from antiphon.core.service import Service
 from antiphon.tools.bench.membership import run_membership
 from antiphon.tools.bench.peers.corosync import corosync
+from antiphon.tools.bench.peers.repeats import Repeats
 from antiphon.tools.bench.plan import Plan
 from antiphon.tools.bench.strain import Strain, calmest
 from antiphon.tools.bench.target import cpu_seconds, own_daemons
@@ -70,18 +71,20 @@ class Saturated(NamedTuple):
     messages_per_second: float
 
 
-def run_times(rates: Sequence[Saturated], seconds: float, repeat: int, say: Say) -> list[Time]:
+def run_times(
+    rates: Sequence[Saturated], seconds: float, repeat: int, say: Say, repeats: Repeats
+) -> list[Time]:
     found: list[Time] = []
     for rate in rates:
         say(f"latency at half the rate, {rate.daemons} daemons, {rate.size} bytes")
         what = f"agreed, {rate.daemons} daemons, {rate.size} bytes, half the saturated rate, p99"
-        taken, strain = _calmest(partial(_half, rate, seconds))
+        taken, strain = _calmest(partial(_half, rate, seconds), repeats)
         found.append(Time(what, round(taken, 1), HALF_BAR_MS, "ms", strain.stolen_percent))
     theirs = [_ping_corosync(seconds, say)]
     ours = {}
     for daemons, service in LATENCY_BARS:
         say(f"latency of {service.name.lower()} messages, {daemons} daemons")
-        ours[daemons, service] = _calmest(partial(_ping, daemons, service, seconds))
+        ours[daemons, service] = _calmest(partial(_ping, daemons, service, seconds), repeats)
     theirs.append(_ping_corosync(seconds, say))
     found += latencies(mean(theirs), ours)
     with own_daemons(IDLE_DAEMONS) as (target, cluster):
@@ -97,8 +100,8 @@ def run_times(rates: Sequence[Saturated], seconds: float, repeat: int, say: Say)
     return found
 
 
-def _calmest(measure: Callable[[], T]) -> tuple[T, Strain]:
-    return calmest(measure, STOLEN_PERCENT_MAX, TRIES_MAX)
+def _calmest(measure: Callable[[], T], repeats: Repeats) -> tuple[T, Strain]:
+    return calmest(partial(repeats.measure, measure), STOLEN_PERCENT_MAX, TRIES_MAX)
 
 
 def latencies(
