@@ -40,8 +40,7 @@ def _draw_panel(axes: Any, experiment: Experiment, panel: Panel, lines: Sequence
         else:
             axes.bar(places, [*values.values()], 0.5, color=colour)
     axes.set_xticks(range(len(labels)), labels)
-    axes.margins(y=0.12)
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.12 * axes.dataLim.y1)  # values that hardly differ have room above, too
     axes.yaxis.set_major_formatter("{x:,.9g}")  # never a power of ten
     axes.set_xlabel(experiment.grows)
     axes.set_title(f"{experiment.name}: {panel.title}")
