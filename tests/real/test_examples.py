@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = {path.stem for path in (ROOT / "examples").glob("*.py")}
 PATIENCE_SECONDS = 60.0
 SCREEN_LINES = 100
+TRIES = 5
 
 
 @pytest.fixture(scope="module")
@@ -129,10 +130,23 @@ def await_members(cluster: LocalCluster, group: str, count: int) -> None:
 
 
 def test_a_high_priority_does_not_wait_for_lower_ones(cluster: LocalCluster) -> None:
-    lines = Program("priority", cluster.addresses[0], "--seconds", 0.5).end()
+    """Twentyfold, where the queue is full. On a busy machine the floods may not come to fill it,
+    and then nobody waits; so it may take a few tries."""
+    found = []
+    for _ in range(TRIES):
+        found.append(priorities(cluster))
+        low, high = found[-1]
+        if high < low / 2:
+            return
+    raise AssertionError(f"milliseconds of low and high: {found}")
+
+
+def priorities(cluster: LocalCluster) -> tuple[float, float]:
+    """The medians that the program prints, low and high."""
+    lines = Program("priority", cluster.addresses[0], "--seconds", 1).end()
     low, high = (re.fullmatch(r"priority (\d+): median ([\d.]+) ms of \d+", one) for one in lines)
     assert low and high and (low[1], high[1]) == ("0", "255")
-    assert float(high[2]) < float(low[2])
+    return float(low[2]), float(high[2])
 
 
 def test_a_program_without_asyncio_gets_its_messages_back(cluster: LocalCluster) -> None:
