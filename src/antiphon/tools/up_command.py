@@ -24,6 +24,7 @@ from antiphon.tools.reaching import (
     print_json,
 )
 
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 LOOK_SECONDS = 0.1
 
@@ -126,7 +127,7 @@ def _port_fault(first: int, count: int) -> str:
 
 def _run(cluster: LocalCluster, quiet: bool, as_json: bool) -> int:
     """Until Ctrl-C, or until no daemon is left; the exit code."""
-    logs = _Logs(cluster.daemons, quiet)
+    logs = Logs(cluster.daemons, quiet)
     try:
         try:
             cluster.start()
@@ -140,6 +141,7 @@ def _run(cluster: LocalCluster, quiet: bool, as_json: bool) -> int:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         codes = cluster.stop()
         logs.show()
+        logs.close()
         signal.signal(signal.SIGINT, signal.default_int_handler)
     return EXIT_FAILED if any(codes) else code
 
@@ -170,7 +172,7 @@ def _tell(cluster: LocalCluster, as_json: bool) -> None:
     click.echo("Ctrl-C stops all.")
 
 
-def _watch(cluster: LocalCluster, logs: "_Logs") -> int:
+def _watch(cluster: LocalCluster, logs: "Logs") -> int:
     """Until no daemon is left. One that fails is told, and can be started again by hand."""
     failed = 0
     running = list(cluster.daemons)
@@ -189,7 +191,7 @@ def _watch(cluster: LocalCluster, logs: "_Logs") -> int:
     return EXIT_FAILED if failed else 0
 
 
-class _Logs:
+class Logs:
     """What the daemons log, each line with its daemon's name."""
 
     def __init__(self, daemons: list[LocalDaemon], quiet: bool) -> None:
@@ -208,12 +210,21 @@ class _Logs:
             self._files.append((daemon, file))
 
     def show(self) -> None:
-        for daemon, file in self._files:
-            *lines, rest = (self._rests.get(daemon.name, "") + file.read()).split("\n")
-            self._rests[daemon.name] = rest
-            for line in lines:
-                if not self._quiet:
-                    self.say(daemon, line)
+        """All that is new. A signal waits until it is shown: what is read is not read again."""
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
+        try:
+            for daemon, file in self._files:
+                *lines, rest = (self._rests.get(daemon.name, "") + file.read()).split("\n")
+                self._rests[daemon.name] = rest
+                for line in lines:
+                    if not self._quiet:
+                        self.say(daemon, line)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def close(self) -> None:
+        for _, file in self._files:
+            file.close()
 
     def say(self, daemon: LocalDaemon, text: str) -> None:
         name = daemon.name.ljust(self._width)

@@ -1,10 +1,14 @@
 """`antiphon up`: what it refuses to start with. That it runs: tests/real."""
 
+import signal
 import socket
+from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
-from antiphon.tools.up_command import up
+from antiphon.tools.cluster import LocalDaemon
+from antiphon.tools.up_command import Logs, up
 
 
 def test_a_port_in_use_is_told_and_nothing_is_started() -> None:
@@ -22,3 +26,20 @@ def test_a_port_in_use_is_told_and_nothing_is_started() -> None:
 def test_counts_and_ports_that_cannot_be_are_wrong_usage() -> None:
     for arguments in (["0"], ["65"], ["three"], ["3", "--port", "65534"]):
         assert CliRunner().invoke(up, arguments).exit_code == 2, arguments
+
+
+def test_a_signal_loses_no_line_of_a_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    daemon = LocalDaemon("one", "here", 1, 2, tmp_path)
+    logs = Logs([daemon], quiet=False)
+    daemon.log.write_text("first\nsecond\n")
+    said: list[str] = []
+
+    def say(_: LocalDaemon, text: str) -> None:
+        said.append(text)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(logs, "say", say)
+    with pytest.raises(KeyboardInterrupt):
+        logs.show()
+    logs.close()
+    assert said == ["first", "second"]
