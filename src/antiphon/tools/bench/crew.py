@@ -65,8 +65,8 @@ class Crew:
         assert process.stdout is not None
         line = process.stdout.readline()
         if line != READY:
-            whys = [one.why for one in _read(posts, line) if isinstance(one, Failed)]
-            raise BenchFailed("; ".join(whys) or f"{name_of(posts)} is early")
+            failures = [one for one in _read(posts, line) if isinstance(one, Failed)]
+            raise failure_of(failures or [Failed(f"{name_of(posts)} is early")])
 
     def go(self, begin: int) -> Window:
         """Measured is from then on. Receivers are told before senders."""

@@ -21,7 +21,7 @@ def main() -> None:
             reports = _run(posts, cue)
         except* (AntiphonError, TimeoutError) as errors:
             error = _first(errors)
-            why = f"{name_of(posts)}: {error or type(error).__name__}"
+            why = f"{name_of(posts)}: {str(error) or type(error).__name__}"
             reports = [Failed(why, isinstance(error, DaemonsParted))]
         cue.report(reports)
 

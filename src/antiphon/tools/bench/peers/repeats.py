@@ -1,6 +1,6 @@
 """Daemons that lost each other are nothing to measure: such a run is repeated, told and counted.
 
-It happens when the machine had no time for one of them, and after half an hour of other runs."""
+The machine had no time for one of them, and half an hour of other runs is not to be lost by it."""
 
 from collections.abc import Callable
 from typing import TypeVar
