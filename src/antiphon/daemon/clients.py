@@ -119,7 +119,8 @@ class Clients:
                 connection.dialect = self.spread.dialect("", ways)
             self._by_file[connection.fileno()] = connection
             self._strangers[connection.fileno()] = connection
-            self._epoll.register(connection.fileno(), select.EPOLLIN)
+            connection.watched = select.EPOLLIN
+            self._epoll.register(connection.fileno(), connection.watched)
 
     def _turn_away(self, listener: socket.socket) -> None:
         """No file is left. One who is not let in would wake us again and again."""
@@ -285,17 +286,14 @@ class Clients:
         self._put(connection, connection.dialect.end(reason))
 
     def _write(self, connection: Connection) -> None:
-        was_waiting = connection.waiting
         count, size = connection.write()
         if count and connection.session in self._by_session:
             self._ask(Drained(connection.session, count, size))
         if connection.waiting_bytes > self.waiting_bytes_max and connection.state == OPEN:
             self._cut_off(connection)
-        if connection.waiting:
-            self._watch(connection)
-        elif connection.state == CLOSING:
+        if connection.state == CLOSING and not connection.waiting:
             self._drop(connection)
-        elif was_waiting:
+        else:
             self._watch(connection)
 
     def _watch(self, connection: Connection) -> None:
@@ -304,7 +302,9 @@ class Clients:
         wanted = select.EPOLLIN if connection.reading else 0
         if connection.waiting:
             wanted |= select.EPOLLOUT
-        self._epoll.modify(connection.fileno(), wanted)
+        if wanted != connection.watched:
+            connection.watched = wanted
+            self._epoll.modify(connection.fileno(), wanted)
 
     # Ends.
 

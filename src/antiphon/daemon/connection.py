@@ -40,6 +40,7 @@ class Connection:
         "dialect",
         "since",
         "reading",
+        "watched",
         "_waiting",
         "_waiting_bytes",
         "_marks",
@@ -68,6 +69,9 @@ class Connection:
 
         self.since = now
         self.reading = True
+        self.watched = 0
+        """What the system was told to wake us for."""
+
         self._waiting: deque[bytes | memoryview] = deque()
         self._waiting_bytes = 0
         self._marks: deque[tuple[int, int]] = deque()

@@ -2,9 +2,11 @@
 
 import errno
 import os
+import select
 import socket
 import ssl
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -275,6 +277,23 @@ def test_requests_of_a_client_that_was_cut_off_are_not_heard(tmp_path: Path) -> 
 
 
 # Flow and the end.
+
+
+def test_the_system_is_told_only_when_what_we_wait_for_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Lone(tmp_path) as lone:
+        client = lone.client()
+        (connection,) = lone.clients
+        spy = Mock(wraps=lone.clients._epoll)
+        monkeypatch.setattr(lone.clients, "_epoll", spy)
+        client.say(STATUS)
+        assert isinstance(lone.frame(client), Answer)
+        assert spy.modify.call_args_list == []
+        lone.clients.notify(Notify(connection.session, Flow(False)))
+        lone.turn()
+        masks = [call.args[1] for call in spy.modify.call_args_list]
+        assert masks == [select.EPOLLOUT, 0]  # to tell it, and when it is told
 
 
 def test_a_paused_client_is_not_read_until_it_may_go_on(tmp_path: Path) -> None:
