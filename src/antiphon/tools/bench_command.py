@@ -327,10 +327,13 @@ def check(base: str, pairs: int, seconds: float, as_json: bool) -> None:
     "--only", multiple=True, type=click.Choice([step.name for step in STEPS]), help="This step."
 )
 @click.option("--size", "sizes", multiple=True, type=click.IntRange(1, 1 << 16), default=SIZES)
+@click.option(
+    "--rest-ms", type=click.FloatRange(0, 1_000), default=0.0, help="Sleep before each time."
+)
 @AS_JSON
-def steps(only: tuple[str, ...], sizes: tuple[int, ...], as_json: bool) -> None:
+def steps(only: tuple[str, ...], sizes: tuple[int, ...], rest_ms: float, as_json: bool) -> None:
     """What single steps of a message's way cost, without sockets: microseconds of processor."""
-    found = list(measure_steps(only, sizes))
+    found = list(measure_steps(only, sizes, rest_ms / 1_000))
     if not as_json:
         console().print(rows_table("steps", _rows(found)))
     click.echo(msgspec.json.encode(found).decode())

@@ -39,3 +39,12 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     found = json.loads(done.stdout)
     assert [one["step"] for one in found] == ["client packs", "seal"]
     assert all(one["size"] == 64 and one["microseconds"] > 0 for one in found)
+
+
+def test_a_step_can_rest_before_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    rests: list[float] = []
+    monkeypatch.setattr(steps.time, "sleep", rests.append)
+    arguments = ["steps", "--only", "seal", "--size", "64", "--rest-ms", "10", "--json"]
+    done = CliRunner().invoke(bench, arguments)
+    assert json.loads(done.stdout)[0]["microseconds"] > 0
+    assert rests == [0.01] * steps.RESTED_TIMES

@@ -2,11 +2,14 @@
 
 A step is prepared once and then done over and over; the figure is the processor's time for one
 unit of it in the best of several rounds, for whatever else runs on the machine only adds to it.
+With a rest before each time it is the median: a processor that slept has to fetch again what the
+step looks at, and that is what a message costs that comes alone.
 """
 
 import time
 from collections.abc import Callable, Iterator
 from random import randbytes
+from statistics import median
 from typing import NamedTuple
 
 import msgspec
@@ -24,6 +27,7 @@ from antiphon.wire.packet import Envelope, Tag
 
 ROUNDS = 5
 ROUND_SECONDS = 0.05
+RESTED_TIMES = 51
 SIZES = (100, 1000, 8192)
 ONE, TWO = (Member(DaemonId(number), Incarnation(1)) for number in (1, 2))
 
@@ -45,18 +49,29 @@ class Cost(msgspec.Struct, frozen=True):
     microseconds: float
 
 
-def measure_steps(names: tuple[str, ...], sizes: tuple[int, ...]) -> Iterator[Cost]:
+def measure_steps(
+    names: tuple[str, ...], sizes: tuple[int, ...], rest_s: float = 0.0
+) -> Iterator[Cost]:
     for step in STEPS:
         if names and step.name not in names:
             continue
         for size in sizes:
-            yield Cost(step.name, step.unit, size, round(_cost(step.prepare(size)), 3))
+            yield Cost(step.name, step.unit, size, round(_cost(step.prepare(size), rest_s), 3))
 
 
-def _cost(work: Work) -> float:
+def _cost(work: Work, rest_s: float) -> float:
     """Microseconds for a unit."""
     work()
+    if rest_s:
+        return median([_rested(work, rest_s) for _ in range(RESTED_TIMES)])
     return min(_round(work) for _ in range(ROUNDS))
+
+
+def _rested(work: Work, rest_s: float) -> float:
+    time.sleep(rest_s)
+    began = time.process_time_ns()
+    units = work()
+    return (time.process_time_ns() - began) / 1_000 / units
 
 
 def _round(work: Work) -> float:

@@ -114,7 +114,7 @@ def latencies(
     for (daemons, service), (told, strain) in ours.items():
         for part, bar in zip(("p50", "p99"), LATENCY_BARS[daemons, service], strict=True):
             what = f"{service.name.lower()}, {daemons} daemons, {RATE} messages a second, {part}"
-            taken = _number(told, f"latency_{part}_us") / 1_000
+            taken = round(_number(told, f"latency_{part}_us") / 1_000, 3)
             found.append(Time(what, taken, round(bar * machine, 3), "ms", strain.stolen_percent))
     return found
 
