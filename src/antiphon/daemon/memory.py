@@ -4,7 +4,8 @@ import ctypes
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 KEPT_BYTES = 64 << 20
-MAPPED_BYTES = 4 << 20
+MAPPED_BYTES = 32 << 20
+"""Longer than any bundle; the C library takes no more."""
 
 
 def keep_freed_memory() -> None:

@@ -42,6 +42,9 @@ FRAME_BYTES_MAX = BUNDLE_BYTES_MAX + 1024
 BUNDLE_BYTES = 32 * 1024
 """So large a client makes its bundles, unless it is told otherwise."""
 
+CRUMB_BYTES = 4096
+"""Less of a frame is not kept as it came: somebody may send it byte by byte."""
+
 HELLO_BYTES_MAX = 4096
 """Of a client that has not been let in."""
 
@@ -236,6 +239,10 @@ def pack_frame(frame: Frame) -> bytes:
     return LENGTH.pack(1 + len(body)) + bytes([_TAGS[type(frame)]]) + body
 
 
+Packed = bytes | memoryview | list[memoryview]
+"""A frame without its length, in pieces if it came so; the first has all that is before a body."""
+
+
 class MulticastFrame(msgspec.Struct, gc=False):
     service: Service
     count: int
@@ -268,17 +275,23 @@ def pack_deliver(message: Message) -> tuple[bytes, bytes]:
     return LENGTH.pack(len(head) + len(message.body)) + head, message.body
 
 
-def read_frame(frame: bytes | memoryview) -> Frame | MulticastFrame | Message:
+def read_frame(frame: Packed) -> Frame | MulticastFrame | Message:
     """One frame without its length."""
     if not frame:
         raise DecodeError("too_short", "an empty frame")
+    rest: list[memoryview] = []
+    if isinstance(frame, list):
+        if frame[0][0] == ClientTag.MULTICAST:
+            frame, *rest = frame  # its body is put together without what is before it
+        else:
+            frame = memoryview(b"".join(frame))
     tag = frame[0]
     try:
         if tag == ClientTag.DELIVER:
             return _read_deliver(frame)
         if tag == ClientTag.MULTICAST:
             _, service, flags, count = MULTICAST_HEAD.unpack_from(frame)
-            body = bytes(frame[MULTICAST_HEAD.size :])
+            body = b"".join([frame[MULTICAST_HEAD.size :], *rest])
             return MulticastFrame(Service(service), count, body, flag(flags, SELF_DISCARD))
         decoder = _DECODERS.get(tag)
         if decoder is None:
@@ -314,9 +327,9 @@ def flag(flags: int, bit: int) -> bool:
 
 class FrameReader:
     """Cuts a stream into frames, however its bytes were split on their way. A frame that came in
-    one piece stays where it is; only what is split is put together."""
+    one piece stays where it is, and what is split is put together once, by who reads it."""
 
-    __slots__ = ("_begun", "_length_begun", "_missing", "limit")
+    __slots__ = ("_crumbs", "_length_begun", "_missing", "_pieces", "limit")
 
     def __init__(self, limit: int = FRAME_BYTES_MAX) -> None:
         self.limit = limit
@@ -326,12 +339,15 @@ class FrameReader:
         self._missing = 0
         """Of the frame that has begun; 0 if none has."""
 
-        self._begun = bytearray()
-        """What has come of it. No list of parts: somebody may send it byte by byte."""
+        self._pieces: list[memoryview] = []
+        """What has come of it."""
 
-    def feed(self, data: bytes) -> list[memoryview]:
+        self._crumbs = bytearray()
+        """What came after these in parts too small to be kept one by one."""
+
+    def feed(self, data: bytes) -> list[Packed]:
         """The frames that are complete now, without their lengths."""
-        frames: list[memoryview] = []
+        frames: list[Packed] = []
         view = memoryview(data)
         at, end = 0, len(data)
         if self._missing:
@@ -349,24 +365,38 @@ class FrameReader:
         self._length_begun += data[at:]
         return frames
 
-    def _begin(self, view: memoryview, at: int, length: int, frames: list[memoryview]) -> int:
+    def _begin(self, view: memoryview, at: int, length: int, frames: list[Packed]) -> int:
         """A frame of that length comes; where what comes after it begins."""
         stop = at + length
         if stop <= len(view):
             frames.append(view[at:stop])
             return stop
         self._missing = stop - len(view)
-        self._begun += view[at:]
+        self._keep(view[at:])
         return len(view)
 
-    def _go_on(self, view: memoryview, frames: list[memoryview]) -> int:
+    def _go_on(self, view: memoryview, frames: list[Packed]) -> int:
         here = view[: self._missing]
-        self._begun += here
+        self._keep(here)
         self._missing -= len(here)
         if not self._missing:
-            frames.append(memoryview(self._begun))
-            self._begun = bytearray()
+            self._sweep()
+            pieces, self._pieces = self._pieces, []
+            frames.append(pieces)
         return len(here)
+
+    def _keep(self, piece: memoryview) -> None:
+        """All but the last are of some size, so they are not too many."""
+        if len(piece) < CRUMB_BYTES or 0 < len(self._crumbs) < CRUMB_BYTES:
+            self._crumbs += piece
+        else:
+            self._sweep()
+            self._pieces.append(piece)
+
+    def _sweep(self) -> None:
+        if self._crumbs:
+            self._pieces.append(memoryview(self._crumbs))
+            self._crumbs = bytearray()
 
     def _length(self, data: bytes, at: int) -> int:
         (length,) = LENGTH.unpack_from(data, at)

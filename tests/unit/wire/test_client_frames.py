@@ -10,6 +10,7 @@ from antiphon.core.ids import ConfigId, DaemonId, Incarnation, SessionId, ViewId
 from antiphon.core.service import Service
 from antiphon.core.trace import Cause
 from antiphon.wire.client import (
+    CRUMB_BYTES,
     FRAMES,
     Answer,
     ClientTag,
@@ -99,6 +100,30 @@ def test_frames_are_the_same_however_their_bytes_are_split(data: st.DataObject) 
         found += reader.feed(stream[:size])
         stream = stream[size:]
     assert [read_frame(one) for one in found] == frames
+
+
+@given(st.lists(st.sampled_from([1, 3, CRUMB_BYTES - 1, CRUMB_BYTES, 20_000]), max_size=40))
+def test_long_frames_are_the_same_however_their_bytes_are_split(sizes: list[int]) -> None:
+    body = bytes(range(256)) * 200
+    delivered = Message(SESSION, 12, 3, Service.SAFE, body, False, (0, 2))
+    packed = [pack_multicast(Service.CAUSAL, 3, [body], True), *pack_deliver(delivered)]
+    stream = b"".join(packed)
+    reader = FrameReader()
+    found = []
+    for size in [*sizes, len(stream)]:
+        found += reader.feed(stream[:size])
+        stream = stream[size:]
+    expected = [MulticastFrame(Service.CAUSAL, 3, body, True), delivered]
+    assert [read_frame(one) for one in found] == expected
+
+
+def test_a_frame_that_comes_byte_by_byte_is_not_kept_byte_by_byte() -> None:
+    stream = pack_multicast(Service.CAUSAL, 1, [bytes(3 * CRUMB_BYTES)], False)
+    reader = FrameReader()
+    (frame,) = [one for byte in stream for one in reader.feed(bytes([byte]))]
+    assert isinstance(frame, list)
+    assert len(frame) == 1
+    assert read_frame(frame) == MulticastFrame(Service.CAUSAL, 1, bytes(3 * CRUMB_BYTES), False)
 
 
 @pytest.mark.parametrize(
