@@ -27,6 +27,16 @@ class Destinations:
         self.all: list[Destination] = []
         """By place."""
 
+        self._names: list[Any] = []
+        """By place, those that are one group as callers name it."""
+
+        self._places: list[Any] = []
+        """These numbers as objects, one beside the other in memory."""
+
+        self._last = 0
+        """The place of what was found last. Who sends to many groups often does so in turn, and
+        then the next one need not be looked for: of thousands most are in no cache."""
+
         self._asked = 0
         """So many have been asked to be in the table."""
 
@@ -46,16 +56,27 @@ class Destinations:
 
     def forget(self) -> None:
         """All that is not in the table, and has not been asked to be."""
-        del self.all[self._asked :]
+        for by_place in (self.all, self._names, self._places):
+            del by_place[self._asked :]
+        self._last = 0
         _cut(self._by_name, self._asked)
         _cut(self._by_names, self._asked)
 
     def find(self, groups: Any) -> Any:
         """The place of what was named so before, or None; a list raises TypeError. Whatever comes
         out of a dict as a number would be taken apart and made again, compiled."""
-        if type(groups) is str:
-            return self._by_name.get(groups)
-        return self._by_names.get(groups)
+        if type(groups) is not str:
+            return self._by_names.get(groups)
+        following = self._last + 1
+        if following >= len(self._names):
+            following = 0
+        if self._names and self._names[following] is groups:
+            self._last = following
+            return self._places[following]
+        place = self._by_name.get(groups)
+        if place is not None:
+            self._last = place
+        return place
 
     def place_of(self, groups: Any) -> int:
         """Of what a caller names for the first time, or as a list. Raises UsageError."""
@@ -68,6 +89,8 @@ class Destinations:
             check_destination(destination)
             place = len(self.all)
             self.all.append(destination)
+            self._names.append(destination[0] if is_one else None)
+            self._places.append(place)
             if is_one:
                 self._by_name[destination[0]] = place
         if not is_one or isinstance(groups, tuple):

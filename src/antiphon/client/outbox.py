@@ -266,7 +266,8 @@ class Outbox:
             return
         for first, end, numbers in cuts(where, table):
             names = tuple([table[place] for place in numbers])
-            self._push_named(names, [numbers[place] for place in where[first:end]], first, end)
+            own = list(map(numbers.__getitem__, where[first:end]))
+            self._push_named(names, own, first, end)
             self._many |= is_ordered and len(names) > FEW
 
     def _all_defined(self) -> bool:

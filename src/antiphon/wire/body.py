@@ -37,6 +37,9 @@ KEYED = 2
 REFERRING = 4
 ALL_FLAGS = BIG_ENDIAN | KEYED | REFERRING
 BLOCKS = bytes(range(256))
+HIGHEST = 0x8000
+"""Bit of a place in a table, which no table is so long to need."""
+
 
 Destination = tuple[GroupName, ...]
 Table = tuple[Destination, ...]
@@ -421,17 +424,24 @@ def read_body(body: bytes | memoryview, count: int, known: Table = ()) -> Body:
 
 
 def _check_places(places: bytes, count: int, end: int) -> None:
-    """All must be before the end of the table. Most often their upper bytes show it: then all are
-    in blocks of 256 that the table has as a whole. Of a table that is shorter, the lower ones."""
-    upper = places[::2]
-    if len(places) == 2 * count:
-        if not upper.translate(None, BLOCKS[: end >> 8]):
-            return
-        if end <= len(BLOCKS) and upper.count(0) == count:
-            if not places[1::2].translate(None, BLOCKS[:end]):
-                return
-    if max(Struct(f">{count}H").unpack(places)) >= end:
+    """All must be before the end of the table. If it is long their upper bytes most often show it:
+    then all are in blocks of 256 that the table has as a whole. Else they are looked at as digits
+    of one number: what is added to each takes those behind the end to their highest bit."""
+    if len(places) != 2 * count:
+        raise DecodeError("malformed", "body: destinations")
+    if end >= len(BLOCKS) and not places[::2].translate(None, BLOCKS[: end >> 8]):
+        return
+    number = int.from_bytes(places, "big")
+    highest, added = _digits(count, end)
+    if (number | number + added) & highest:
         raise DecodeError("bad_field", "body: a destination that the table does not have")
+
+
+@lru_cache(maxsize=32)
+def _digits(count: int, end: int) -> tuple[int, int]:
+    """The highest bit of so many digits, and what takes each to it that is not before the end."""
+    highest, added = (U16.pack(digit) * count for digit in (HIGHEST, HIGHEST - end))
+    return int.from_bytes(highest, "big"), int.from_bytes(added, "big")
 
 
 def read_places(packed: bytes, count: int) -> tuple[int, ...]:

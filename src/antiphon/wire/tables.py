@@ -5,11 +5,13 @@ gone over to, a client of an older version.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import count as count_from
 from itertools import islice
 
 from antiphon.wire.body import (
     DESTINATIONS_MAX,
     HEAD_BYTES_MAX,
+    HIGHEST,
     Body,
     Destination,
     pack_body,
@@ -32,6 +34,11 @@ def cuts(
 ) -> Iterator[tuple[int, int, dict[int, int]]]:
     """Messages to these places of a table, cut where a head would become too long: (first, end,
     the places of these and their numbers in a table of their own)."""
+    used = dict.fromkeys(places)
+    if len(used) <= DESTINATIONS_MAX:
+        if sum([names_bytes(table[place]) for place in used]) <= NAMES_BYTES_MAX:
+            yield 0, len(places), dict(zip(used, count_from()))
+            return
     start, count = 0, len(places)
     while start < count:
         numbers: dict[int, int] = {}
@@ -61,3 +68,6 @@ def named(body: Body) -> Iterator[tuple[int, int, bytes]]:
             body.sender,
         )
         yield first, end, packed
+
+
+assert PLACES_MAX <= HIGHEST, "a place has no such bit"

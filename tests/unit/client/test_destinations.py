@@ -3,6 +3,8 @@
 from itertools import permutations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiphon.client.destinations import UNDEFINED_MAX, Destinations, Groups
 from antiphon.client.events import Message
@@ -172,6 +174,23 @@ def test_what_is_forgotten_is_not_found_however_it_was_named() -> None:
     destinations.forget()
     assert [destinations.find(one) for one in (*ways, "h")] == [None] * 4
     assert [destinations.place_of(one) for one in reversed(ways)] == [0, 1, 2]
+
+
+@given(st.lists(st.integers(0, 5), max_size=40), st.integers(0, 40))
+def test_a_place_is_found_in_whatever_order_it_is_asked_for(order: list[int], cut: int) -> None:
+    """By the very name or an equal one, and anew when it was forgotten."""
+    ways: list[Groups] = ["a", ("b",), "c", ("d", "e"), "f", "".join(["a", "f"])]
+    destinations = Destinations()
+    for way in ways:
+        destinations.place_of(way)
+    for at, number in enumerate(order):
+        if at == cut:
+            destinations.forget()
+            assert [destinations.place_of(way) for way in ways] == [*range(len(ways))]
+        assert destinations.find(ways[number]) == number
+        way = ways[number]
+        if isinstance(way, str):
+            assert destinations.find("".join([*way])) == number
 
 
 def test_only_so_many_are_remembered() -> None:

@@ -177,7 +177,8 @@ def test_points_are_measured_by_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_points_that_are_measured_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each has daemons of its own, and a place among the turns."""
+    """Each has daemons of its own, and a place among the turns, the other way round every other
+    time."""
     seen: list[list[tuple[Plan, Target]]] = []
 
     @contextmanager
@@ -192,7 +193,8 @@ def test_points_that_are_measured_side_by_side(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(turns, "run_side_by_side", measure)
     together = msgspec.structs.replace(EXPERIMENT, side_by_side=True)
     found = turns.run_turns(together, 2, 1.5, silent)
-    assert [one["messages_per_second"] for one in found[MANY]] == [1000.0, 1000.0]
+    assert [one["messages_per_second"] for one in found[MANY]] == [1000.0, 0.0]
+    assert [one["messages_per_second"] for one in found[FEW]] == [0.0, 1000.0]
     first, second = seen[0]
     assert [(plan.turn, plan.turns, plan.seconds) for plan, _ in seen[0]] == [
         (0, 2, 12),

@@ -54,7 +54,6 @@ def test_heads_that_would_be_too_long_are_cut(table: list[tuple[str, ...]]) -> N
 
 @pytest.mark.parametrize("size", [1, 255, 256, 257, 300, 512, PLACES_MAX])
 def test_a_place_behind_the_end_is_refused(size: int) -> None:
-    """Wherever in its block of 256 the table ends."""
     table = tuple((f"g{number}",) for number in range(size))
     fine = [0, size - 1, size // 2]
     assert read_body(referring(fine), 3, table).destinations == tuple(fine)
@@ -62,6 +61,20 @@ def test_a_place_behind_the_end_is_refused(size: int) -> None:
         with pytest.raises(DecodeError) as refused:
             read_body(referring([0, place, 0]), 3, table)
         assert refused.value.reason == "bad_field"
+
+
+@given(st.integers(1, 600), st.lists(st.integers(0, 0xFFFF), min_size=1, max_size=8), st.data())
+def test_one_place_behind_the_end_is_seen_among_any_others(
+    size: int, places: list[int], data: st.DataObject
+) -> None:
+    table = tuple((f"g{number}",) for number in range(size))
+    places += data.draw(st.lists(st.integers(0, size - 1), max_size=8))
+    places = data.draw(st.permutations(places))
+    if max(places) < size:
+        assert read_body(referring(places), len(places), table).destinations == tuple(places)
+    else:
+        with pytest.raises(DecodeError, match="bad_field"):
+            read_body(referring(places), len(places), table)
 
 
 def test_who_has_defined_nothing_cannot_refer() -> None:

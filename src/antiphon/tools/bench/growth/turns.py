@@ -26,9 +26,8 @@ def run_turns(
     for turn in range(turns):
         if experiment.side_by_side:
             say(f"side by side, {turn + 1} of {turns}")
-            for point, figures in zip(
-                experiment.points, _run_all(experiment.points, seconds), strict=True
-            ):
+            order = experiment.points[:: -1 if turn % 2 else 1]  # none is always before another
+            for point, figures in zip(order, _run_all(order, seconds), strict=True):
                 found[point].append(figures)
             continue
         for point in experiment.points:
