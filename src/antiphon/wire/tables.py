@@ -5,7 +5,6 @@ gone over to, a client of an older version.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import count as count_from
 from itertools import islice
 
 from antiphon.wire.body import (
@@ -37,7 +36,7 @@ def cuts(
     used = dict.fromkeys(places)
     if len(used) <= DESTINATIONS_MAX:
         if sum([names_bytes(table[place]) for place in used]) <= NAMES_BYTES_MAX:
-            yield 0, len(places), dict(zip(used, count_from()))
+            yield 0, len(places), {place: number for number, place in enumerate(used)}
             return
     start, count = 0, len(places)
     while start < count:
