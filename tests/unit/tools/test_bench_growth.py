@@ -177,8 +177,8 @@ def test_points_are_measured_by_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_points_that_are_measured_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each has daemons of its own, and a place among the turns, the other way round every other
-    time."""
+    """Each has daemons of its own, and a place among the turns; a run has them once in their order and
+    once the other way round."""
     seen: list[list[tuple[Plan, Target]]] = []
 
     @contextmanager
@@ -192,7 +192,7 @@ def test_points_that_are_measured_side_by_side(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(turns, "own_daemons", daemons)
     monkeypatch.setattr(turns, "run_side_by_side", measure)
     together = msgspec.structs.replace(EXPERIMENT, side_by_side=True)
-    found = turns.run_turns(together, 2, 1.5, silent)
+    found = turns.run_turns(together, 1, 1.5, silent)
     assert [one["messages_per_second"] for one in found[MANY]] == [1000.0, 0.0]
     assert [one["messages_per_second"] for one in found[FEW]] == [0.0, 1000.0]
     first, second = seen[0]

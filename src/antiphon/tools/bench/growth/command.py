@@ -52,7 +52,7 @@ def growth(
 
     \b
     Examples:
-      antiphon bench growth --only groups --runs 9
+      antiphon bench growth --only groups
       antiphon bench growth --only receivers --most 25
       antiphon bench growth --plot growth.svg
 

@@ -26,9 +26,10 @@ def run_turns(
     for turn in range(turns):
         if experiment.side_by_side:
             say(f"side by side, {turn + 1} of {turns}")
-            order = experiment.points[:: -1 if turn % 2 else 1]  # none is always before another
-            for point, figures in zip(order, _run_all(order, seconds), strict=True):
-                found[point].append(figures)
+            # Both ways round: no point is more often before another than after it.
+            for order in (experiment.points, experiment.points[::-1]):
+                for point, figures in zip(order, _run_all(order, seconds), strict=True):
+                    found[point].append(figures)
             continue
         for point in experiment.points:
             say(f"{point.label}, {turn + 1} of {turns}")
