@@ -177,8 +177,8 @@ def test_points_are_measured_by_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_points_that_are_measured_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each has daemons of its own, and a place among the turns; a run has them once in their order and
-    once the other way round."""
+    """Each has daemons of its own, and a place among the turns; a run has them once in their order
+    and once the other way round."""
     seen: list[list[tuple[Plan, Target]]] = []
 
     @contextmanager

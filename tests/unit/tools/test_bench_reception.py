@@ -13,11 +13,12 @@ from antiphon.tools.bench.payload import (
     END,
     HEAD,
     MESSAGE,
+    SHORT_SIZE_MAX,
     VARIANTS,
     PayloadMaker,
-    RowMaker,
     payloads_until,
     portion_of,
+    row_of,
 )
 from antiphon.tools.bench.plan import Plan, Window
 from antiphon.tools.bench.reception import BenchFailed, Reception
@@ -135,17 +136,35 @@ def test_an_end_ends_its_portion() -> None:
     assert receiving.count == 10
 
 
+SIZES = [16, SIZE, SHORT_SIZE_MAX, SHORT_SIZE_MAX + 1, 5_000]
+
+
 @given(
     sender=st.integers(0, 300),
     first=st.integers(1, 1 << 20),
-    size=st.sampled_from([16, SIZE, 5_000]),
+    size=st.sampled_from(SIZES),
 )
 def test_a_row_is_what_a_sender_makes(sender: int, first: int, size: int) -> None:
-    make, rows = PayloadMaker(sender, size).make, RowMaker(sender, size)
-    for count in (40, 0, 1, 64, 300):  # one after the other, within blocks and across them
-        expected = b"".join([make(number, 0) for number in range(first, first + count)])
-        assert rows.make(first, count) == expected
+    make, row = PayloadMaker(sender, size).make, row_of(sender, size)
+    for count in (40, 1, 64, 300):  # one after the other, within blocks and across them
+        expected = [make(number, 0) for number in range(first, first + count)]
+        assert list(row.messages(first, count)) == expected
+        assert row.are(expected, first, told=first - 1)
         first += count
+
+
+@given(data=st.data(), first=st.integers(1, 600), size=st.sampled_from(SIZES))
+def test_a_row_with_any_other_byte_is_not_what_comes_next(
+    data: st.DataObject, first: int, size: int
+) -> None:
+    row, told = row_of(3, size), first + 5
+    messages = list(row.messages(first, 40))
+    at, change = data.draw(st.integers(0, 39)), data.draw(st.integers(1, 255))
+    where = data.draw(st.integers(0, size - 1))
+    spoiled = bytearray(messages[at])
+    spoiled[where] ^= change
+    messages[at] = bytes(spoiled)
+    assert row.are(messages, first, told) == (at == 5 and where in TIME)
 
 
 @given(cuts=st.lists(st.integers(1, 200), max_size=8), missing=st.integers(0, 398))

@@ -1,10 +1,10 @@
 """What a receiver checks and measures, without I/O.
 
 Every message is checked: all its bytes, its sender's sequence, and its end. Where as many as
-possible come they are checked by portions, each compared as a whole with what must come next: to
-look at every message would take longer than to be handed it. Who is handed one at a time holds
-them until they make a portion. One that is anything else is looked at message by message, and
-that finds what is wrong.
+possible come they are checked by portions, each compared with what must come next; short messages
+as a whole, for to look at each would take longer than to be handed it. Who is handed one at a time
+holds them until they make a portion. A portion that is anything else is looked at message by
+message, and that finds what is wrong.
 """
 
 import struct
@@ -19,11 +19,10 @@ from antiphon.core.errors import AntiphonError
 from antiphon.core.ranges import RangeSet
 from antiphon.core.service import Service
 from antiphon.core.trace import Cause
-from antiphon.tools.bench.payload import HEAD, TIME_AT, VARIANTS, RowMaker, fillers, portion_of
+from antiphon.tools.bench.payload import HEAD, VARIANTS, fillers, portion_of, row_of
 from antiphon.tools.bench.plan import Plan, Received, Window
 
 unpack = HEAD.unpack_from
-HEAD_BYTES = HEAD.size
 TURN = struct.Struct("<II")
 """Sender and number of a message that comes after one of another sender."""
 
@@ -55,7 +54,7 @@ class Reception:
         self._plan = plan
         self._clock = clock
         self._fillers = fillers(plan.size)
-        self._rows = [RowMaker(sender, plan.size) for sender in range(plan.senders)]
+        self._rows = [row_of(sender, plan.size) for sender in range(plan.senders)]
         self._next = [1] * plan.senders
         """Number that comes next, by sender; 0 if its messages may come in any order."""
 
@@ -121,16 +120,11 @@ class Reception:
             return False
         if has_end or self._last or list(map(len, payloads)).count(size) < count:
             return False
-        together = b"".join(payloads)
-        sender, first, _ = unpack(together)
+        sender, first, _ = unpack(payloads[0])
         if sender >= len(self._next) or first != self._next[sender]:
             return False
-        expected = self._rows[sender].make(first, count)
         telling = -first % self._telling
-        if telling < count:
-            time_at = slice(telling * size + TIME_AT, telling * size + HEAD_BYTES)
-            expected[time_at] = together[time_at]
-        if together != expected:
+        if not self._rows[sender].are(payloads, first, first + telling):
             return False
         self._next[sender] = first + count
         self.count += count
@@ -150,7 +144,8 @@ class Reception:
             is_next = number == self._next[sender]
         except (struct.error, IndexError):
             raise BenchFailed(f"no sender's payload, of {len(payload)} bytes") from None
-        if payload[HEAD_BYTES:] != self._fillers[number % VARIANTS]:
+        is_whole = len(payload) == self._plan.size
+        if not is_whole or not payload.endswith(self._fillers[number % VARIANTS]):
             raise BenchFailed(f"message {number} of sender {sender} has other bytes than sent")
         if event.kind:
             return self._take_end(sender, number)
