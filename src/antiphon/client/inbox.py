@@ -53,27 +53,41 @@ def _id_of(view: View | None) -> ViewId | None:
     return None if view is None else view.id
 
 
-def messages(told: effects.Message, body: Body, views: Views) -> list[Message]:
-    """What the session was told, one by one."""
-    first, table, chosen = told.first, body.table, told.chosen
-    numbers: Sequence[int] = range(first, first + told.count)
-    payloads: Sequence[bytes] = body.payloads
-    kinds: Sequence[int] = body.kinds
-    if chosen:
-        numbers = [first + at for at in chosen]
-        payloads = [payloads[at] for at in chosen]
-        kinds = [kinds[at] for at in chosen]
-    together = Together(
-        told.origin,
-        private_group(body.sender, told.origin.daemon),
-        told.service,
-        first,
-        table,
-        body.places,
-        views.of(table),
-        told.transitional,
-    )
-    return list(map(Message, numbers, payloads, kinds, repeat(together)))
+class Unmade:
+    """Messages that a session was told together. They are made when the application takes them: if
+    much comes at once, those at the end would else drive those before them out of the processor's
+    caches, and be driven out themselves before anybody looks at them."""
+
+    __slots__ = ("_first", "_chosen", "_body", "_together")
+
+    def __init__(self, told: effects.Message, body: Body, views: Views) -> None:
+        self._first = told.first
+        self._chosen: Sequence[int] = told.chosen
+        self._body = body
+        self._together = Together(
+            told.origin,
+            private_group(body.sender, told.origin.daemon),
+            told.service,
+            told.first,
+            body.table,
+            body.places,
+            views.of(body.table),
+            told.transitional,
+        )
+
+    def __len__(self) -> int:
+        return len(self._chosen) or self._body.count
+
+    def made(self) -> list[Message]:
+        first, body, chosen = self._first, self._body, self._chosen
+        numbers: Sequence[int] = range(first, first + body.count)
+        payloads: Sequence[bytes] = body.payloads
+        kinds: Sequence[int] = body.kinds
+        if chosen:
+            numbers = [first + at for at in chosen]
+            payloads = [payloads[at] for at in chosen]
+            kinds = [kinds[at] for at in chosen]
+        return list(map(Message, numbers, payloads, kinds, repeat(self._together)))
 
 
 class Noted(NamedTuple):

@@ -21,7 +21,7 @@ from antiphon.client.events import (
     Transition,
     View,
 )
-from antiphon.client.inbox import LastMessages, Views, messages
+from antiphon.client.inbox import LastMessages, Unmade, Views
 from antiphon.client.numbering import DEFINE, JOIN, LEAVE, Change, Numbering
 from antiphon.client.outbox import Outbox, Request, join_payload
 from antiphon.client.outcomes import HELLO, QUERY, Key, Outcome
@@ -351,7 +351,7 @@ class ClientSession:
             lengths = body.lengths
             payload_bytes = sum([lengths[at] for at in told.chosen])
         waiting = self.events if self.crossing is None else self.crossing.held
-        waiting.add(messages(told, body, self._views), payload_bytes)
+        waiting.add(Unmade(told, body, self._views), payload_bytes)
 
     def _define(self, places: int) -> None:
         """What was asked to be in the table of this session is, or is not."""

@@ -9,6 +9,9 @@ from collections.abc import Iterator, Sequence
 from operator import length_hint
 
 from antiphon.client.events import Event
+from antiphon.client.inbox import Unmade
+
+Portion = Sequence[Event] | Unmade
 
 
 class Waiting:
@@ -17,7 +20,7 @@ class Waiting:
         self._rest: Iterator[Event] = iter(())
         """Of the portion that has been begun."""
 
-        self._later: deque[tuple[Sequence[Event], int]] = deque()
+        self._later: deque[tuple[Portion, int]] = deque()
         """Portions, none of them empty, and the bytes of their messages."""
 
         self._later_count = 0
@@ -34,12 +37,13 @@ class Waiting:
         """To look at them; they stay."""
         yield from self._portion[len(self._portion) - length_hint(self._rest) :]
         for portion, _ in self._later:
-            yield from portion
+            yield from _made(portion)
 
-    def add(self, portion: Sequence[Event], payload_bytes: int = 0) -> None:
-        if portion:
+    def add(self, portion: Portion, payload_bytes: int = 0) -> None:
+        count = len(portion)
+        if count:
             self._later.append((portion, payload_bytes))
-            self._later_count += len(portion)
+            self._later_count += count
             self.later_bytes += payload_bytes
 
     def add_all(self, other: "Waiting") -> None:
@@ -51,7 +55,8 @@ class Waiting:
         """What is left of the one that has been begun, or else the next one: there must be one.
         Whoever takes events from it has taken them."""
         if not length_hint(self._rest):
-            self._portion, payload_bytes = self._later.popleft()
+            portion, payload_bytes = self._later.popleft()
+            self._portion = _made(portion)
             self._rest = iter(self._portion)
             self._later_count -= len(self._portion)
             self.later_bytes -= payload_bytes
@@ -74,3 +79,7 @@ class Waiting:
         self._portion = ()
         self._later.clear()
         self._later_count = self.later_bytes = 0
+
+
+def _made(portion: Portion) -> Sequence[Event]:
+    return portion.made() if isinstance(portion, Unmade) else portion

@@ -1,5 +1,7 @@
 """A session without I/O: handshake, events, outcomes, flow, numbers."""
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -320,6 +322,26 @@ def test_messages_say_what_their_bundle_says(
     for name in joined:
         last = [one.id for one in got if name in one.groups]
         assert session.last.of(name) == (last[-1] if last else None)
+
+
+def test_messages_are_made_when_they_are_taken() -> None:
+    """As they were when they came: in the view of then, for what waits long."""
+    session = welcomed()
+    tell(session, view_frame("g", 1))
+    session.events.clear()
+    tracemalloc.start()
+    for first in range(0, 10_000, 500):
+        deliver(session, bundle(*[(("g",), b"")] * 500, first=1 + first))
+    waiting = tracemalloc.get_traced_memory()[0]
+    before = session.views["g"]
+    tell(session, view_frame("g", 2))
+    assert len(session.events) == 10_001
+    taken = [event for _ in range(20) for event in session.next_events()]
+    made = tracemalloc.get_traced_memory()[0] - waiting
+    tracemalloc.stop()
+    assert [one.number for one in taken if isinstance(one, Message)] == list(range(1, 10_001))
+    assert {one.view for one in taken if isinstance(one, Message)} == {before.id}
+    assert session.next_events() == [session.views["g"]] and waiting < made / 3
 
 
 def test_what_is_noted_for_the_last_messages_is_bounded() -> None:
