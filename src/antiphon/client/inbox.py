@@ -56,7 +56,8 @@ def _id_of(view: View | None) -> ViewId | None:
 class Unmade:
     """Messages that a session was told together. They are made when the application takes them: if
     much comes at once, those at the end would else drive those before them out of the processor's
-    caches, and be driven out themselves before anybody looks at them."""
+    caches, and be driven out themselves before anybody looks at them. Until then it keeps the
+    whole body, also if few of its messages are for this session."""
 
     __slots__ = ("_first", "_chosen", "_body", "_together")
 

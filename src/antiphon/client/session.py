@@ -346,12 +346,8 @@ class ClientSession:
             self._records.hand(told, body, self.joined)
         if self._leaving:
             return
-        payload_bytes = body.payload_bytes
-        if told.chosen:
-            lengths = body.lengths
-            payload_bytes = sum([lengths[at] for at in told.chosen])
         waiting = self.events if self.crossing is None else self.crossing.held
-        waiting.add(Unmade(told, body, self._views), payload_bytes)
+        waiting.add(Unmade(told, body, self._views), len(told.body))
 
     def _define(self, places: int) -> None:
         """What was asked to be in the table of this session is, or is not."""

@@ -21,11 +21,11 @@ class Waiting:
         """Of the portion that has been begun."""
 
         self._later: deque[tuple[Portion, int]] = deque()
-        """Portions, none of them empty, and the bytes of their messages."""
+        """Portions, none of them empty, and the bytes that they keep."""
 
         self._later_count = 0
         self.later_bytes = 0
-        """Of messages, but for the portion that has been begun."""
+        """Kept, but for the portion that has been begun."""
 
     def __len__(self) -> int:
         return length_hint(self._rest) + self._later_count
@@ -39,27 +39,27 @@ class Waiting:
         for portion, _ in self._later:
             yield from _made(portion)
 
-    def add(self, portion: Portion, payload_bytes: int = 0) -> None:
+    def add(self, portion: Portion, kept_bytes: int = 0) -> None:
         count = len(portion)
         if count:
-            self._later.append((portion, payload_bytes))
+            self._later.append((portion, kept_bytes))
             self._later_count += count
-            self.later_bytes += payload_bytes
+            self.later_bytes += kept_bytes
 
     def add_all(self, other: "Waiting") -> None:
         """Of which nobody has taken anything."""
-        for portion, payload_bytes in other._later:
-            self.add(portion, payload_bytes)
+        for portion, kept_bytes in other._later:
+            self.add(portion, kept_bytes)
 
     def portion(self) -> Iterator[Event]:
         """What is left of the one that has been begun, or else the next one: there must be one.
         Whoever takes events from it has taken them."""
         if not length_hint(self._rest):
-            portion, payload_bytes = self._later.popleft()
+            portion, kept_bytes = self._later.popleft()
             self._portion = _made(portion)
             self._rest = iter(self._portion)
             self._later_count -= len(self._portion)
-            self.later_bytes -= payload_bytes
+            self.later_bytes -= kept_bytes
         return self._rest
 
     def take(self) -> Event:

@@ -153,10 +153,6 @@ class Body:
         return Struct(f">{count}h").unpack(packed)
 
     @property
-    def payload_bytes(self) -> int:
-        return len(self._raw) - self._start
-
-    @property
     def payloads(self) -> tuple[bytes, ...]:
         """All of them, each a copy."""
         at = self._start

@@ -19,7 +19,7 @@ from antiphon.client.events import (
 )
 from antiphon.client.inbox import NOTED_BYTES_MAX, NOTED_MAX
 from antiphon.client.outbox import BUNDLE_BYTES
-from antiphon.client.session import PENDING_BYTES_HIGH, SEND_BYTES, ClientSession
+from antiphon.client.session import EVENT_BYTES_MAX, PENDING_BYTES_HIGH, SEND_BYTES, ClientSession
 from antiphon.core import effects
 from antiphon.core.errors import UsageError
 from antiphon.core.service import Service
@@ -232,14 +232,26 @@ def test_a_message_that_is_too_long_is_the_callers_mistake() -> None:
 
 
 def test_what_is_not_received_is_read_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("antiphon.client.session.EVENT_BYTES_MAX", 100)
+    monkeypatch.setattr("antiphon.client.session.EVENT_BYTES_MAX", 150)
     session = welcomed()
-    deliver(session, bundle((("g",), bytes(60)), (("h",), bytes(60)), chosen=(1,)))
+    deliver(session, bundle((("g",), bytes(60))))
     assert not session.full()
     deliver(session, bundle((("g",), bytes(60))))
     assert session.full() and not session.full(2)
     session.next_event()
     assert not session.full()
+
+
+def test_a_bundle_counts_whole_if_few_of_its_messages_are_for_the_session() -> None:
+    """It is kept until they are taken."""
+    session = welcomed()
+    told = bundle((("g",), b"for us"), (("h",), bytes(60_000)), chosen=(0,))
+    tracemalloc.start()
+    while not session.full():
+        deliver(session, told)
+    held = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert EVENT_BYTES_MAX / 2 < held < EVENT_BYTES_MAX * 1.1
 
 
 def test_after_goodbye_nothing_can_be_asked_and_no_event_comes() -> None:
